@@ -1,0 +1,126 @@
+// The import arrows between packages and between the folders of core (see AGENTS.md), for dependency-cruiser.
+// `types` marks an arrow that only `import type` may take. A cycle is a fault even when only types take part.
+
+const core = '^packages/core/src/';
+const isTest = String.raw`\.(test|test-d)\.ts$`;
+
+/** Folder or file of core → what it may import within core. Its own folder and `errors.ts` are always allowed. */
+const zones = {
+  'index.ts': { values: ['define', 'run', 'session', 'project'], types: ['state', 'model'] },
+  run: { values: ['state', 'model', 'session', 'project', 'define', 'schema.ts'] },
+  define: { values: ['schema.ts'], types: ['state', 'model'] },
+  state: { types: ['model'] },
+  'model.ts': { values: ['model'] },
+  model: {},
+  session: { types: ['state'] },
+  project: { values: ['model'], types: ['define'] },
+  'schema.ts': {},
+  'errors.ts': {},
+};
+
+const target = (name) => `${core}${name.endsWith('.ts') ? `${name.replace('.', '\\.')}$` : `${name}/`}`;
+
+const zoneRules = Object.entries(zones).flatMap(([zone, { values = [], types = [] }]) => {
+  const own = zone === 'errors.ts' ? [zone] : [zone, 'errors.ts'];
+  const from = { path: target(zone), pathNot: isTest };
+  return [
+    {
+      name: `core/${zone}-imports`,
+      severity: 'error',
+      comment: `${zone} may import only: ${[...own, ...values, ...types.map((name) => `${name} (types)`)].join(', ')}`,
+      from,
+      to: { path: core, pathNot: [...own, ...values, ...types].map(target) },
+    },
+    ...types.map((name) => ({
+      name: `core/${zone}-imports-only-types-of-${name}`,
+      severity: 'error',
+      comment: `${zone} may import only types of ${name}: write \`import type\``,
+      from,
+      to: { path: target(name), dependencyTypesNot: ['type-only'] },
+    })),
+  ];
+});
+
+/** Package → the packages and entry points that its source may import. */
+const packages = {
+  core: ['node_modules/(zod|p-limit|eventemitter3)/'],
+  openai: [String.raw`^packages/core/dist/model\.(d\.ts|js)$`, 'node_modules/openai/'],
+  anthropic: [String.raw`^packages/core/dist/model\.(d\.ts|js)$`, 'node_modules/@anthropic-ai/sdk/'],
+  testing: [String.raw`^packages/core/dist/(index|model)\.(d\.ts|js)$`, 'node_modules/zod/'],
+};
+
+const packageRules = Object.entries(packages).map(([name, allowed]) => ({
+  name: `${name}-imports`,
+  severity: 'error',
+  comment: `packages/${name} may import only itself and: ${allowed.join(', ')}`,
+  from: { path: `^packages/${name}/src/`, pathNot: [isTest, ...(name === 'testing' ? ['^packages/testing/src/conformance'] : [])] },
+  to: { path: '.', pathNot: [`^packages/${name}/src/`, ...allowed] },
+}));
+
+export default {
+  forbidden: [
+    ...zoneRules,
+    ...packageRules,
+    {
+      name: 'core/unknown-zone',
+      severity: 'error',
+      comment: 'a new folder of core needs its arrows written down in scripts/arrows.config.mjs',
+      from: { path: core, pathNot: [...Object.keys(zones).map(target), isTest] },
+      to: {},
+    },
+    {
+      name: 'conformance-imports',
+      severity: 'error',
+      comment: 'only the conformance suites may import vitest',
+      from: { path: '^packages/testing/src/conformance', pathNot: isTest },
+      to: { path: '.', pathNot: ['^packages/testing/src/', ...packages.testing, 'node_modules/vitest/'] },
+    },
+    {
+      name: 'conformance-stays-apart',
+      severity: 'error',
+      comment: 'the root entry point of testing must load without vitest',
+      from: { path: '^packages/testing/src/', pathNot: [isTest, '^packages/testing/src/conformance'] },
+      to: { path: '^packages/testing/src/conformance' },
+    },
+    {
+      name: 'published-entry-points-only',
+      severity: 'error',
+      comment: 'examples, docs and cross-package tests import packages by their name, never by a path into them',
+      from: { path: '^(examples|docs|test)/' },
+      to: { path: '^packages/[^/]+/src/' },
+    },
+    {
+      name: 'no-path-into-a-package',
+      severity: 'error',
+      comment: 'import the package by its name',
+      from: { path: '^(examples|docs|test)/' },
+      to: { path: '^packages/', dependencyTypes: ['local'] },
+    },
+    {
+      name: 'no-cycle',
+      severity: 'error',
+      comment: 'no file may lead back to itself, by type imports neither',
+      from: { path: '^packages/[^/]+/src/', pathNot: isTest },
+      to: { circular: true },
+    },
+    {
+      name: 'no-unresolved',
+      severity: 'error',
+      comment: 'an import that leads nowhere escapes every other rule: build first, or correct the path',
+      from: {},
+      to: { couldNotResolve: true },
+    },
+  ],
+  options: {
+    tsPreCompilationDeps: true,
+    tsConfig: { fileName: 'tsconfig.base.json' },
+    combinedDependencies: true,
+    doNotFollow: { path: ['node_modules', '(^|/)dist/'] },
+    exclude: { path: ['^(examples|docs|test)/dist/', '^docs/api/'] },
+    enhancedResolveOptions: {
+      exportsFields: ['exports'],
+      conditionNames: ['types', 'import', 'default'],
+      extensions: ['.ts', '.js', '.d.ts', '.json'],
+    },
+  },
+};
