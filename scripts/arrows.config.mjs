@@ -87,13 +87,6 @@ export default {
       severity: 'error',
       comment: 'examples, docs and cross-package tests import packages by their name, never by a path into them',
       from: { path: '^(examples|docs|test)/' },
-      to: { path: '^packages/[^/]+/src/' },
-    },
-    {
-      name: 'no-path-into-a-package',
-      severity: 'error',
-      comment: 'import the package by its name',
-      from: { path: '^(examples|docs|test)/' },
       to: { path: '^packages/', dependencyTypes: ['local'] },
     },
     {
