@@ -1,0 +1,37 @@
+import type { LogEvent } from '../state/events.js';
+
+/**
+ * Keeps logs. One session is one append-only log, with one run after another in it. This is all a database has to do to hold runs; the
+ * suite `sessionConformance` of `@guardloop/testing` says whether one does it right.
+ *
+ * A store may be used by many runs and processes at once. Its methods are called only by core: `load` once when a run enters the session
+ * and again after a conflict or an append whose outcome is not known; `append` by the one writer of a run, one batch at a time, never
+ * before the batch before it has settled.
+ *
+ * Both methods reject with a `GuardloopError`, or with any error: core wraps it as `STORE_FAILED`. A store does not retry what it does not
+ * know the outcome of: core looks at the tail and finds its own events there, or not.
+ */
+export interface SessionStore {
+  /**
+   * The events of session `id` whose `seq` is above `afterSeq`, in order of `seq`. All of them when `afterSeq` is left out or 0. `[]` for
+   * an id that was never appended to, and for an `afterSeq` at or beyond the last. Everything whose `append` had resolved before the call
+   * is in it, and of a batch all or nothing.
+   *
+   * The caller may keep the array; it never changes an event.
+   */
+  load(id: string, afterSeq?: number): Promise<readonly LogEvent[]>;
+
+  /**
+   * Adds `events` to the end of session `id`, durably and atomically: after it resolved all of them are stored, after it rejected with
+   * `LOG_CONFLICT` none of them. Any other rejection leaves the outcome open.
+   *
+   * `afterSeq` is the last `seq` that the writer knows, 0 for a session without events. If the store's own last `seq` is another one, the
+   * writer is stale: reject with `GuardloopError` `LOG_CONFLICT` and store nothing. Of two appends at once with the same `afterSeq` exactly
+   * one wins; comparing and storing are one step (a transaction, a unique key on id and seq, a script in the server).
+   *
+   * `events` is never empty; its events are numbered `afterSeq + 1`, `afterSeq + 2`, … They are plain JSON, and must come back from `load`
+   * equal, whatever their strings hold: U+0000, lone surrogates, any object key. They are never changed after the call, so they may be
+   * kept as they are or be serialised later within the call.
+   */
+  append(id: string, events: readonly LogEvent[], afterSeq: number): Promise<void>;
+}
