@@ -82,7 +82,7 @@ const checks = {
   lint: () => run('biome', 'check', '.'),
   arrows: () => run('depcruise', '--config', 'scripts/arrows.config.mjs', 'packages', 'examples', 'docs', 'test'),
   types: () => run('turbo', 'run', 'types', '--output-logs=errors-only'),
-  unused: () => run('knip'),
+  unused: () => run('knip', '--no-config-hints'),
   exports: () => run('turbo', 'run', 'exports', '--output-logs=errors-only'),
   docs: () => run('typedoc', '--options', 'typedoc.json'),
 };
