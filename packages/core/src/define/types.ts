@@ -1,0 +1,463 @@
+// The one file of inference: what users write, and what is inferred from it. `any` may stand here and nowhere else (it does not).
+import type { $ZodType } from 'zod/v4/core';
+import type { Action, Ask, ErrorClass, Limits, Surface } from '../state/events.js';
+import type { JsonObject, JsonValue, Label, Message, Model, ModelSettings, Part, Via } from '../model/types.js';
+
+export type Awaitable<T> = T | PromiseLike<T>;
+declare const types: unique symbol;
+/** Why an option is refused; shown in the compiler's message. */
+export interface Only<out Why extends string> {
+  readonly [types]: Why;
+}
+
+// ------------------------------------------------------------------------------------------------ verdicts
+export interface Allow {
+  readonly action: 'allow';
+}
+export interface Rewrite<out V = unknown> {
+  readonly action: 'rewrite';
+  readonly value: V;
+  readonly reason: string;
+}
+export interface AskVerdict {
+  readonly action: 'ask';
+  readonly reason: string;
+}
+export interface Deny {
+  readonly action: 'deny';
+  readonly reason: string;
+  /** What the person is told instead. Author's text, not guarded. */
+  readonly reply?: string | undefined;
+}
+export interface Halt {
+  readonly action: 'halt';
+  readonly reason: string;
+  readonly reply?: string | undefined;
+}
+/** A piece of the subject's `content` to be replaced: UTF-16 offsets, `end` exclusive. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+  /** Put in its place. */
+  readonly with: string;
+}
+/** What a `check` may answer on these surfaces. `ask` is for `toolInput`, `handoff` and `output` only. */
+export type Verdict<S extends Surface = Surface> = Allow | Deny | Halt | ([S] extends ['toolInput' | 'handoff' | 'output'] ? AskVerdict : never);
+
+// ------------------------------------------------------------------------------------------------ subjects
+interface SubjectBase<S extends Surface> {
+  readonly surface: S;
+  /** The text of what crosses; of a structured value, its JSON. */
+  readonly content: string;
+  readonly label: Label;
+}
+/** One item that is new to the active agent's view. */
+export interface InputItem {
+  readonly id: string;
+  readonly role: Message['role'];
+  readonly via: Via;
+  readonly label: Label;
+  readonly text: string;
+  readonly parts: readonly Part[];
+}
+/** On `input`, `rewrite` is called for each new item (`items` holds that one), `check` once for the entry, with all. */
+export interface InputSubject extends SubjectBase<'input'> {
+  readonly items: readonly InputItem[];
+}
+export interface ToolInputSubject extends SubjectBase<'toolInput'> {
+  readonly tool: string;
+  readonly callId: string;
+  /** Parsed by the tool's schema. */
+  readonly input: unknown;
+  /** As the model, a rewrite or a person wrote it; `content` is its JSON, and rewrites are built from it. */
+  readonly raw: JsonObject;
+  readonly flow: ResolvedFlow;
+}
+export interface ToolOutputSubject extends SubjectBase<'toolOutput'> {
+  readonly tool: string;
+  readonly callId: string;
+  /** The raw input that this output answers. */
+  readonly input: JsonObject;
+  /** The plain form of what the tool gave. */
+  readonly output: unknown;
+  /** A tool's own words about its failure. */
+  readonly isError: boolean;
+  /** `details`: the tool's details for the application. `projected`: what a projection made, looked at again. */
+  readonly form: 'output' | 'details' | 'projected';
+  readonly projected?: true | undefined;
+}
+export interface HandoffSubject extends SubjectBase<'handoff'> {
+  readonly from: string;
+  readonly to: string;
+  readonly brief: string;
+  /** What the target will see, as far as it is known. */
+  readonly history: readonly Message[];
+  readonly callId: string;
+}
+export interface OutputSubject extends SubjectBase<'output'> {
+  /** The structured answer, raw; of text, the text. */
+  readonly value: unknown;
+  /** False beside calls and handoffs. */
+  readonly final: boolean;
+  /** `reasoning` is guarded only where it is shown. */
+  readonly kind: 'answer' | 'reasoning';
+}
+interface SurfaceSubject {
+  readonly input: InputSubject;
+  readonly toolInput: ToolInputSubject;
+  readonly toolOutput: ToolOutputSubject;
+  readonly handoff: HandoffSubject;
+  readonly output: OutputSubject;
+}
+/** What a `rewrite` may put in the subject's place. */
+interface SurfaceValue {
+  readonly input: string | readonly Span[];
+  readonly toolInput: string | readonly Span[] | object;
+  readonly toolOutput: string | readonly Span[] | object;
+  readonly handoff: string | readonly Span[];
+  readonly output: string | readonly Span[];
+}
+/** What a guardrail on the surfaces `S` looks at. Deep-frozen. */
+export type Subject<S extends Surface = Surface> = SurfaceSubject[S];
+
+/** An untrusted result that the active agent has read. */
+export interface UntrustedRead {
+  readonly tool: string;
+  readonly callId: string;
+}
+/** The second argument of a guardrail's functions. */
+export interface GuardInfo<out C = unknown> {
+  readonly context: C;
+  readonly run: string;
+  readonly agent: string;
+  /** From the root agent to the active one. */
+  readonly agentPath: readonly string[];
+  /** The run so far, as the active agent sees it. A read-only view, valid during the call. */
+  readonly messages: readonly Message[];
+  /** The labels of what is looked at: of the subject, and the running label of the view. */
+  readonly labels: { readonly subject: Label; readonly view: Label };
+  /** Untrusted results that the active agent has read. */
+  readonly untrustedReads: readonly UntrustedRead[];
+  /** Aborted when the answer is not needed any more, and at the deadline. */
+  readonly signal: AbortSignal;
+}
+export type Check<S extends Surface, C = unknown> = (subject: Subject<S>, info: GuardInfo<C>) => Awaitable<Verdict<S>>;
+export type Rewriter<S extends Surface, C = unknown> = (subject: Subject<S>, info: GuardInfo<C>) => Awaitable<Verdict<S> | Rewrite<SurfaceValue[S]>>;
+
+// ------------------------------------------------------------------------------------------------ guardrails
+/** A guardrail that stands on the surfaces `S` and reads a context `C`. */
+export interface Guardrail<in C = never, out S extends Surface = Surface> {
+  readonly name: string;
+  readonly on: readonly S[];
+  readonly [types]: { context(context: C): void };
+}
+interface GuardrailOptions<S extends Surface> {
+  /** Unique among those that stand together. Stands in the log. */
+  readonly name: string;
+  readonly on: readonly S[];
+  /** Change it when the rule changes: committed answers of another version are asked again. */
+  readonly version?: string | undefined;
+  /** Deadline of one answer, milliseconds. Default 10,000. */
+  readonly timeoutMs?: number | undefined;
+  /** What counts when it throws, hangs or answers nonsense. Default `deny`. */
+  readonly onError?: 'deny' | 'halt' | 'allow' | undefined;
+  /** Its answers are logged, not obeyed. Default false. */
+  readonly shadow?: boolean | undefined;
+  /** Names or patterns (`refund_*`) of the tools it looks at; for the tool surfaces. Default: all. */
+  readonly tools?: (Extract<S, 'toolInput' | 'toolOutput'> extends never ? Only<"`tools` needs 'toolInput' or 'toolOutput' in `on`"> : readonly string[]) | undefined;
+}
+/** Only checks: may run beside the model. */
+export interface CheckingGuardrail<C, S extends Surface> extends GuardrailOptions<S> {
+  readonly check: Check<S, C>;
+  readonly rewrite?: undefined;
+  /** Start the model before it has answered; text, calls and handoffs wait for it. */
+  readonly beside?: ([S] extends ['input'] ? 'model' : Only<"`beside` needs `on: ['input']`">) | undefined;
+  readonly window?: undefined;
+}
+/** Rewrites, and may also check what results. */
+export interface RewritingGuardrail<C, S extends Surface> extends GuardrailOptions<S> {
+  readonly rewrite: Rewriter<S, C>;
+  readonly check?: Check<S, C> | undefined;
+  readonly beside?: undefined;
+  readonly window?: undefined;
+}
+/** Rewrites text while it flows: answers `allow` or spans, nothing else, and has no `check`. */
+export interface WindowGuardrail<C, S extends Surface> extends GuardrailOptions<S> {
+  readonly rewrite: (subject: Subject<S>, info: GuardInfo<C>) => Awaitable<Allow | Rewrite<readonly Span[]>>;
+  /** No span is longer than this many characters or depends on more than this many on either side: text may flow twice this far behind the model. */
+  readonly window: 'output' extends S ? number : Only<"`window` needs 'output' in `on`">;
+  readonly check?: undefined;
+  readonly beside?: undefined;
+}
+export type GuardrailDef<C, S extends Surface> = CheckingGuardrail<C, S> | RewritingGuardrail<C, S> | WindowGuardrail<C, S>;
+
+// ------------------------------------------------------------------------------------------------ answers
+/** One way a run can complete: this agent answered with this type. */
+export interface Answer<out N extends string = string, out O = unknown> {
+  readonly agent: N;
+  readonly output: O;
+}
+/** A handoff to a name that no agent reachable from here has yet. */
+export interface Unresolved<out N extends string = string> {
+  readonly unresolved: N;
+}
+export type Route = Answer | Unresolved;
+
+// ------------------------------------------------------------------------------------------------ schemas
+/** A schema of another library that validates and gives its JSON Schema (Standard Schema and Standard JSON Schema). */
+export interface StandardSchema<out I = unknown> {
+  readonly '~standard': {
+    readonly version: 1;
+    readonly vendor: string;
+    readonly validate: (value: unknown) => Awaitable<{ readonly value: I; readonly issues?: undefined } | { readonly issues: readonly unknown[] }>;
+    readonly jsonSchema: { readonly input: (options: { readonly target: string }) => Record<string, unknown> };
+    readonly types?: { readonly input: unknown; readonly output: I } | undefined;
+  };
+}
+/** A plain JSON Schema (draft 2020-12). What it describes is not inferred. */
+export type JsonSchema = { readonly type: 'object' } & JsonObject;
+
+// ------------------------------------------------------------------------------------------------ tools
+/** What a tool does to the world. Left out, policies take the strictest: `write`, `untrusted`, every argument an authority. */
+export interface Flow<K extends string = string> {
+  readonly effect?: 'none' | 'read' | 'write' | 'send' | undefined;
+  readonly results?: 'trusted' | 'untrusted' | undefined;
+  /** Arguments that decide over where something goes or how much. */
+  readonly authority?: readonly K[] | undefined;
+}
+export interface ResolvedFlow {
+  readonly effect: 'none' | 'read' | 'write' | 'send';
+  readonly results: 'trusted' | 'untrusted';
+  readonly authority: readonly string[] | 'all';
+  /** False: the author left it out, and the strictest was taken. */
+  readonly declared: boolean;
+}
+/** The second argument of `execute`. */
+export interface ToolInfo<out C = unknown> {
+  readonly context: C;
+  readonly run: string;
+  readonly agent: string;
+  /** `<turn>.<index>`. */
+  readonly callId: string;
+  /** `<run id>/<call id>`: the same over retries, resumes, rewrites and edits. */
+  readonly idempotencyKey: string;
+  /** Aborted at the call's deadline, and when the run ends. */
+  readonly signal: AbortSignal;
+  /** Shown to watchers as `tool.progress`; not guarded, so say nothing that a person may not see. */
+  progress(note: string): void;
+}
+export interface Tool<in C = never, out N extends string = string, out I = unknown, out A extends Route = never> {
+  readonly name: N;
+  readonly description: string;
+  readonly [types]: { context(context: C): void; readonly input: I; readonly answers: A };
+}
+/** A result with details for the application beside what the model sees. Made by {@link withDetails}. */
+export interface Detailed<out R = unknown, out D = unknown> {
+  readonly [types]: { readonly kind: 'detailed'; readonly output: R; readonly details: D };
+}
+/** How a tool failed. */
+export interface ToolFailure {
+  /** Default `failed`. */
+  readonly errorClass?: ErrorClass | undefined;
+  /** Whether the model may try again. Default false. */
+  readonly retryable?: boolean | undefined;
+}
+/** Thrown or returned by a tool to say how it failed. Made by {@link toolError}; its message is what the model is told. */
+export interface ToolError extends Error {
+  readonly errorClass: ErrorClass;
+  readonly retryable: boolean;
+  readonly [types]: 'toolError';
+}
+/** The context and the answers that the handoffs in a tool's result bring along. */
+type HandoffContext<R> = [Extract<Awaited<R>, Handoff>] extends [never] ? unknown : [Extract<Awaited<R>, Handoff>] extends [Handoff<infer C>] ? C : never;
+type HandoffAnswers<R> = Awaited<R> extends infer Result ? (Result extends Handoff<never, infer A> ? A : never) : never;
+
+export interface ProjectionInfo<out C = unknown> {
+  readonly context: C;
+  readonly run: string;
+  readonly tool: string;
+  readonly callId: string;
+  /** The guarded output as text. */
+  readonly content: string;
+  readonly signal: AbortSignal;
+}
+/** Makes of a tool's output what the model sees. A projection that names fields `K` fits a tool whose output has them. */
+export interface Projection<in R = unknown, out K extends string = never, in C = unknown> {
+  (output: R, info: ProjectionInfo<C>): Awaitable<string>;
+  readonly [types]?: { readonly keep: K } | undefined;
+}
+/** What `execute` gives, without promises, handoffs, failures and details. */
+type Output<R> = Awaited<R> extends infer V ? (V extends Handoff | ToolError ? never : V extends Detailed<infer X> ? X : V) : never;
+type FieldOf<R> = unknown extends R ? string : R extends readonly (infer E)[] ? FieldOf<E> : R extends object ? keyof R & string : string;
+type KeyOf<T> = T extends unknown ? keyof T & string : never;
+
+/** The second argument of `approval`. */
+export interface CallInfo<out C = unknown> {
+  readonly context: C;
+  readonly callId: string;
+  readonly signal: AbortSignal;
+}
+interface ToolOptions<C, N extends string, I extends object, Raw, R> {
+  readonly name: N;
+  /** Tells the model when and how to use it. */
+  readonly description: string;
+  /** `true`: a person decides. A function is asked about the parsed input, after the guardrails; if it throws, a person decides. */
+  readonly approval?: boolean | ((input: I, info: CallInfo<C>) => Awaitable<boolean>) | undefined;
+  readonly project?: Projection<NoInfer<Output<R>>, NoInfer<FieldOf<Output<R>>>, C> | undefined;
+  /** Its own guardrails: on `toolInput` and `toolOutput` only. */
+  readonly guardrails?: readonly Guardrail<C, 'toolInput' | 'toolOutput'>[] | undefined;
+  readonly flow?: Flow<KeyOf<Raw>> | undefined;
+  /** Deadline of one call, milliseconds. Default: none. */
+  readonly timeoutMs?: number | undefined;
+  /** It may safely run twice for one call. Default: true for `flow.effect` `read` and `none`, else false. */
+  readonly repeatable?: boolean | undefined;
+  /** Equal calls are expected: the repeat defence leaves it alone. */
+  readonly polling?: boolean | undefined;
+  /** Offered to the model or not, in this turn. */
+  readonly enabled?: boolean | ((info: TurnInfo<C>) => boolean) | undefined;
+  /** What the model is told when a person rejects a call without words. */
+  readonly rejection?: string | undefined;
+  /** The result is the run's answer. */
+  readonly endsRun?: boolean | undefined;
+}
+export interface ToolDef<C, N extends string, I extends object, Raw, R> extends ToolOptions<C, N, I, Raw, R> {
+  readonly input: $ZodType<I, Raw> | StandardSchema<I>;
+  /** What it returns. A result that does not fit becomes the error `bad_result`. */
+  readonly output?: $ZodType<unknown, NoInfer<Output<R>>> | StandardSchema | undefined;
+  readonly execute: (input: I, info: ToolInfo<C>) => R;
+}
+/** A tool without `execute`: the caller runs it and gives its result to `resume`. */
+export interface CallerToolDef<C, N extends string, I extends object, Raw> extends ToolOptions<C, N, I, Raw, unknown> {
+  readonly input: $ZodType<I, Raw> | StandardSchema<I>;
+  readonly output?: $ZodType | StandardSchema | undefined;
+  readonly execute?: undefined;
+}
+/** A tool whose input is a plain JSON Schema: its `execute` gets a JSON object. */
+export interface JsonToolDef<C, N extends string, R> extends ToolOptions<C, N, JsonObject, Record<string, unknown>, R> {
+  readonly input: JsonSchema;
+  readonly output?: $ZodType | StandardSchema | JsonSchema | undefined;
+  readonly execute?: ((input: JsonObject, info: ToolInfo<C>) => R) | undefined;
+}
+
+// ------------------------------------------------------------------------------------------------ handoffs
+export interface Handoff<in C = never, out A extends Route = Route> {
+  readonly [types]: { readonly kind: 'handoff'; context(context: C): void; readonly answers: A };
+}
+export interface HistoryInfo<out C = unknown> {
+  readonly context: C;
+  readonly from: string;
+  readonly to: string;
+  readonly signal: AbortSignal;
+}
+/** What the target of a handoff sees of the history: messages it was given, in their order. It may not part a call from its result. */
+export type HistoryFilter<C = unknown> = (messages: readonly Message[], info: HistoryInfo<C>) => Awaitable<readonly Message[]>;
+export interface HandoffDef<I = unknown, C = unknown> {
+  /** Of the tool that the model calls. Default `transfer_to_<agent>`. */
+  readonly name?: string | undefined;
+  readonly description?: string | undefined;
+  /** Arguments that the model gives along. */
+  readonly input?: $ZodType<I> | StandardSchema<I> | undefined;
+  /** What the target is told, or what makes it of the arguments. Default: their JSON, or `Handed off from NAME.` */
+  readonly brief?: string | ((input: I) => string) | undefined;
+  /** What the target sees of the history. Default: everything. */
+  readonly history?: HistoryFilter<C> | undefined;
+  readonly enabled?: boolean | ((info: TurnInfo<C>) => boolean) | undefined;
+}
+
+// ------------------------------------------------------------------------------------------------ policy
+export interface PolicyInfo<out C = unknown> {
+  readonly context: C;
+  readonly tool: string;
+  readonly agent: string;
+  readonly flow: ResolvedFlow;
+  readonly labels: { readonly subject: Label; readonly view: Label };
+  readonly untrustedReads: readonly UntrustedRead[];
+  readonly signal: AbortSignal;
+}
+export type PolicyAction = 'allow' | 'ask' | 'deny' | 'halt';
+/** What a rule is about: a tool, or the names that fit a pattern. */
+export type RuleTool = Tool<never, string, unknown, Route> | string;
+export interface PolicyRule<C, T> {
+  readonly tool: T;
+  readonly when?: ((input: T extends Tool<never, string, infer I, Route> ? I : unknown, info: PolicyInfo<C>) => boolean) | undefined;
+  readonly then: PolicyAction;
+  readonly reason?: string | undefined;
+}
+/** Rules are tried in order; the first that fits answers. */
+export interface PolicyDef<C, T extends readonly unknown[]> {
+  readonly name: string;
+  readonly version?: string | undefined;
+  readonly rules: { readonly [K in keyof T]: PolicyRule<C, T[K]> };
+  readonly otherwise: PolicyAction;
+  readonly shadow?: boolean | undefined;
+}
+
+// ------------------------------------------------------------------------------------------------ agents
+export interface Agent<in C = never, out A extends Route = Answer> {
+  readonly name: string;
+  readonly description: string | undefined;
+  readonly [types]: { context(context: C): void; readonly answers: A };
+}
+type AnswersOf<T> =
+  T extends Agent<never, infer A> ? A : T extends Handoff<never, infer A> ? A : T extends Tool<never, string, unknown, infer A> ? A : T extends string ? Unresolved<T> : never;
+type NamesIn<A> = A extends Answer<infer N> ? N : never;
+/** All answers reachable from an agent; a name that is now known is resolved. Written out in a field, not as an alias: editors then show the union, not the alias. */
+export interface Answers<N extends string, O, T, H> {
+  readonly all: (Answer<N, O> | AnswersOf<T> | AnswersOf<H>) extends infer A extends Route
+    ? A extends Unresolved<infer M>
+      ? M extends N | NamesIn<AnswersOf<T> | AnswersOf<H>>
+        ? never
+        : A
+      : A
+    : never;
+}
+export interface TurnInfo<out C = unknown> {
+  readonly context: C;
+  readonly turn: number;
+}
+export interface AgentDef<C, N extends string, O, T, H> {
+  /** Unique among the agents reachable from each other. */
+  readonly name: N;
+  /** Tells other agents when to hand over to it. */
+  readonly description?: string | undefined;
+  /** Computed once per activation of the agent. */
+  readonly instructions: string | ((info: { readonly context: C; readonly signal: AbortSignal }) => Awaitable<string>);
+  readonly model: Model | ((info: TurnInfo<C>) => Model);
+  readonly settings?: ModelSettings | ((info: TurnInfo<C>) => ModelSettings) | undefined;
+  readonly tools?: readonly T[] | undefined;
+  readonly handoffs?: readonly H[] | undefined;
+  readonly guardrails?: readonly Guardrail<C>[] | undefined;
+  /** The answer's schema. Default: text. */
+  readonly output?: $ZodType<O> | StandardSchema<O> | undefined;
+  /** What the person is told when something is refused and the guardrail gave no reply. */
+  readonly refusal?: string | undefined;
+  /** Tools that the provider executes itself, which no guardrail can see. */
+  readonly providerTools?: readonly { readonly name: string; readonly unguarded: true }[] | undefined;
+}
+
+// ------------------------------------------------------------------------------------------------ the define functions
+export interface Definers<C> {
+  readonly defineAgent: <const N extends string, O = string, T extends Tool<C, string, unknown, Route> = never, H extends Agent<C, Route> | Handoff<C, Route> | string = never>(
+    def: AgentDef<C, N, O, T, H>,
+  ) => Agent<C, Answers<N, O, T, H>['all']>;
+  readonly defineTool: {
+    <const N extends string, I extends object, Raw, R>(def: ToolDef<C, N, I, Raw, R>): Tool<C & HandoffContext<R>, N, I, HandoffAnswers<R>>;
+    <const N extends string, I extends object, Raw>(def: CallerToolDef<C, N, I, Raw>): Tool<C, N, I>;
+    <const N extends string, R>(def: JsonToolDef<C, N, R>): Tool<C & HandoffContext<R>, N, JsonObject, HandoffAnswers<R>>;
+  };
+  readonly defineGuardrail: <const S extends Surface>(def: GuardrailDef<C, S>) => Guardrail<C, S>;
+  readonly definePolicy: <const T extends readonly RuleTool[]>(def: PolicyDef<C, T>) => Guardrail<C, 'toolInput'>;
+}
+export interface AsToolOptions<N extends string, I> {
+  readonly name: N;
+  readonly description: string;
+  readonly input?: $ZodType<I> | undefined;
+  /** Makes the child's input of the arguments. Default: `input.input`, or the arguments' JSON. */
+  readonly brief?: ((input: I) => string) | undefined;
+  /** Of the child run: its own `turns`, `handoffs`, `repairs`, `repeats`. */
+  readonly limits?: { readonly [K in keyof Limits]?: number | undefined } | undefined;
+  /** Show the child's watch-only events in the parent's stream. Default false. */
+  readonly stream?: boolean | undefined;
+  readonly project?: Projection | undefined;
+}
+export type { Action, Ask, JsonValue, Surface };

@@ -1,0 +1,181 @@
+// What `run`, `stream` and `resume` take and give. Types only.
+import type { Agent, Answer, Awaitable, Guardrail, Projection } from '../define/types.js';
+import type { GuardloopError, SafeCause } from '../errors.js';
+import type { FilePart, ImagePart, JsonValue, Message, Model, TextPart, Usage } from '../model/types.js';
+import type { SessionStore } from '../session/session.js';
+import type { Approval, Decisions, LimitName, Limits, Log, LogEvent, RunEvent, RunStatus, Surface } from '../state/events.js';
+import type { Clock } from './clock.js';
+
+// ------------------------------------------------------------------------------------------------ input
+/** A piece of what the user says. Trusted, unless its `label` says otherwise. */
+export type UserPart = TextPart | ImagePart | FilePart;
+/** What the user says: a text, or parts. Roles, tool calls and results have no place in it. */
+export type RunInput = string | readonly UserPart[];
+/** A message of a history that was kept elsewhere. Text of a user or an assistant, always untrusted. */
+export interface HistoryItem {
+  readonly role: 'user' | 'assistant';
+  readonly text: string;
+}
+
+// ------------------------------------------------------------------------------------------------ options
+/** Where a run's log is kept, with the runs before it. */
+export interface SessionReference {
+  readonly store: SessionStore;
+  readonly id: string;
+}
+/** Holds answers that wait for a person, outside the log. Values are plain JSON. */
+export interface QuarantineStore {
+  put(key: string, value: JsonValue): Promise<void>;
+  /** Undefined for a key that is not there. */
+  get(key: string): Promise<JsonValue | undefined>;
+  /** A key that is not there is no error. */
+  delete(key: string): Promise<void>;
+}
+/** Watches a run, cannot change it. What it throws is shown as `observer.error`; it is not waited for. */
+export type Observer = (event: RunEvent) => unknown;
+/** Text that a view writes itself, for example a summary: checked as an `input` item with `via: 'view'`. */
+export interface ViewText {
+  readonly text: string;
+}
+export interface ViewInfo<out C = unknown> {
+  readonly context: C;
+  readonly agent: string;
+  readonly turn: number;
+  readonly signal: AbortSignal;
+}
+/**
+ * Makes what the model sees of the transcript, before each model call: messages it was given, in their order, and texts of its own. It may
+ * leave messages out, but may not part a call from its result. Nothing recorded changes.
+ */
+export type View<C = unknown> = (messages: readonly Message[], info: ViewInfo<C>) => Awaitable<readonly (Message | ViewText)[]>;
+
+/** Options that `run`, `stream` and `resume` share. `C` is the agent's context. */
+export interface SharedOptions<C> {
+  /** Bounds of the run. `resume` may change them. */
+  readonly limits?: { readonly [K in keyof Limits]?: number | undefined } | undefined;
+  /** `finalize`: at a limit of `turns`, `toolCalls`, `handoffs` or `repeats`, one last answer without tools. Default `stop`. */
+  readonly onLimit?: 'stop' | 'finalize' | undefined;
+  /** Stand before every agent's own, in child runs too. */
+  readonly guardrails?: readonly Guardrail<C>[] | undefined;
+  /** Refuse to start where a surface has no guardrail, or a tool runs at the provider. Default false. */
+  readonly strict?: boolean | undefined;
+  /** `live`: show text before output guardrails have passed it, and take it back if they refuse. Default `checked`. */
+  readonly release?: 'checked' | 'live' | undefined;
+  /** Default `hide`. */
+  readonly reasoning?: 'hide' | 'show' | undefined;
+  /** Where answers wait for a person when an output guardrail asks. Without it such an `ask` refuses. */
+  readonly quarantine?: QuarantineStore | undefined;
+  /** For tools without a `project` of their own. */
+  readonly project?: Projection<unknown, never, C> | undefined;
+  /** What the model sees of the transcript. Default: everything. */
+  readonly view?: View<C> | undefined;
+  readonly observers?: readonly Observer[] | undefined;
+  /** Aborting it cancels the run. */
+  readonly signal?: AbortSignal | undefined;
+  /** Calls that run at the same time. Default 8. */
+  readonly concurrency?: number | undefined;
+  /** Used in place of every agent's model. */
+  readonly model?: Model | undefined;
+  /** Time, for tests. */
+  readonly clock?: Clock | undefined;
+}
+/** Options of `run` and `stream`. */
+export interface RunOptions<C = unknown> extends SharedOptions<C> {
+  /** Keep the log there, and go on from what it holds. */
+  readonly session?: SessionReference | undefined;
+  /** What was said before, from elsewhere, oldest first. Untrusted; guarded on `input`. */
+  readonly history?: readonly HistoryItem[] | undefined;
+  /** `abandon`: end an unfinished run of the session first. Default: refuse with `RESUME_MISMATCH`. */
+  readonly unfinished?: 'abandon' | undefined;
+  /** Default: a new one. */
+  readonly runId?: string | undefined;
+}
+/** Options of `resume`. */
+export interface ResumeOptions<C = unknown> extends SharedOptions<C> {
+  /** By approval id. Approvals without one stay open. */
+  readonly decisions?: Decisions | undefined;
+  /** `changed`: go on although a guardrail that stood when the run began is missing now. */
+  readonly accept?: 'changed' | undefined;
+}
+/** `O` with the context that the agent needs; an agent without a context takes none. */
+type WithContext<C, O> = unknown extends C ? [options?: O & { readonly context?: undefined }] : [options: O & { readonly context: NoInfer<C> }];
+/** The options argument of `run` and `stream`: required, with `context`, exactly when the agent has a context type. */
+export type RunArguments<C> = WithContext<C, RunOptions<C>>;
+/** The options argument of `resume`. */
+export type ResumeArguments<C> = WithContext<C, ResumeOptions<C>>;
+/** What to resume: a stored session's last run, or a bare log (unfenced: only where one resumer is guaranteed). */
+export type ResumeTarget = Log | SessionReference;
+
+// ------------------------------------------------------------------------------------------------ results
+interface Ended<S extends RunStatus> {
+  readonly status: S;
+  readonly runId: string;
+  /** The agent that was active at the end. */
+  readonly agent: string;
+  /** The whole log, of a session with all its runs. Plain JSON. */
+  readonly log: Log;
+  /** This run's events, and those of its child runs. */
+  readonly events: readonly LogEvent[];
+  /** The transcript. */
+  readonly messages: readonly Message[];
+  /** Of all model calls of this run, failed attempts and child runs included. */
+  readonly usage: Usage;
+}
+/** The answer is complete. `agent` names who answered, and narrows `output`. */
+export type Completed<A extends Answer = Answer> = CompletedRun & A;
+interface CompletedRun extends Ended<'completed'> {
+  /** The answer's text; of a structured answer, its JSON. */
+  readonly text: string;
+}
+/** People are asked. Hand their decisions to `resume`. */
+export interface Interrupted extends Ended<'interrupted'> {
+  readonly approvals: readonly Approval[];
+}
+/** Refused by a guardrail, or by the model. */
+export interface Blocked extends Ended<'blocked'> {
+  readonly surface: Surface;
+  /** The guardrail's name, or `model`. */
+  readonly by: string;
+  readonly reason: string;
+  /** What the person is told: the guardrail's reply, else the agent's refusal. */
+  readonly reply?: string | undefined;
+  /** The guardrail did not refuse but fail; `resume` reopens the run. */
+  readonly failed?: true | undefined;
+}
+/** A limit was reached. */
+export interface Exhausted<A extends Answer = Answer> extends Ended<'exhausted'> {
+  readonly limit: LimitName;
+  /** The last answer, with `onLimit: 'finalize'`. */
+  readonly output?: A['output'] | undefined;
+  readonly text?: string | undefined;
+}
+/** The signal was aborted, or the reader left. */
+export interface Cancelled extends Ended<'cancelled'> {
+  /** Of the signal's reason. */
+  readonly cause?: SafeCause | undefined;
+}
+/** Something broke; `resume` reopens the run. */
+export interface Failed extends Ended<'failed'> {
+  readonly error: GuardloopError;
+}
+/** How a run ended. Look at `status` first. */
+export type RunResult<A extends Answer = Answer> = Completed<A> | Interrupted | Blocked | Exhausted<A> | Cancelled | Failed;
+
+/**
+ * A run to watch. One iterator; leaving it cancels the run. Awaiting it, or its `result`, gives the result, and lets the model go on
+ * whether or not anyone reads.
+ */
+export interface RunStream<A extends Answer = Answer> extends AsyncIterable<RunEvent>, PromiseLike<RunResult<A>> {
+  /** Never rejects once the run was entered. */
+  readonly result: Promise<RunResult<A>>;
+}
+
+// ------------------------------------------------------------------------------------------------ doors
+/** Runs an agent until it ends or asks. Rejects only before the run is entered; outcomes are values. */
+export type RunFunction = <C, A extends Answer>(agent: Agent<C, A>, input: RunInput, ...options: RunArguments<C>) => Promise<RunResult<A>>;
+/** As `run`, to be watched while it goes on. */
+export type StreamFunction = <C, A extends Answer>(agent: Agent<C, A>, input: RunInput, ...options: RunArguments<C>) => RunStream<A>;
+/** Goes on with a run from its log, with people's decisions. */
+export type ResumeFunction = <C, A extends Answer>(agent: Agent<C, A>, target: ResumeTarget, ...options: ResumeArguments<C>) => RunStream<A>;
+/** Throws unless the run completed. */
+export type AssertCompletedFunction = <A extends Answer>(result: RunResult<A>) => asserts result is Completed<A>;
