@@ -40,17 +40,7 @@ function install() {
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return 0;
   const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   say(`Installing dependencies with ${packageManager} (the first time, or since the lock file or Node changed) …`);
-  const code = run(
-    'npm',
-    'exec',
-    '--yes',
-    '--',
-    packageManager,
-    'install',
-    '--frozen-lockfile',
-    '--reporter=append-only',
-    '--loglevel=warn',
-  );
+  const code = run('npm', 'exec', '--yes', `--package=${packageManager}`, '--', 'pnpm', 'install', '--frozen-lockfile', '--loglevel=warn');
   if (code === 0) {
     mkdirSync(dirname(stamp), { recursive: true });
     writeFileSync(stamp, wanted);
