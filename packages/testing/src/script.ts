@@ -1,0 +1,95 @@
+import type { JsonObject, JsonValue, ModelCall, ModelRequest, StopReason, Usage } from '@guardloop/core/model';
+
+/** One thing a scripted model does within a turn. Made by {@link say}, {@link callTool} and their siblings. */
+export type Piece =
+  | { readonly type: 'text'; readonly text: string; readonly chunks?: readonly string[] | undefined }
+  | { readonly type: 'reasoning'; readonly text: string }
+  | { readonly type: 'call'; readonly call: ModelCall }
+  | { readonly type: 'wait'; readonly ms: number }
+  | { readonly type: 'fail'; readonly error: unknown }
+  | { readonly type: 'cut' }
+  | { readonly type: 'end'; readonly end: Ending };
+
+/** How a turn ends, where it is not the usual way. */
+export interface Ending {
+  readonly stopReason?: StopReason | undefined;
+  readonly detail?: string | undefined;
+  readonly usage?: Usage | undefined;
+  readonly native?: JsonValue | undefined;
+}
+
+/** What a model does in one turn: one piece, or several in order. */
+export type Turn = Piece | readonly Piece[];
+/** A turn, or a function that makes it of the request. Called once for each model call; must answer alike when a call is repeated. */
+export type Step = Turn | ((request: ModelRequest) => Turn | PromiseLike<Turn>);
+/**
+ * The steps of a run, one for each of its turns; or, by agent, one for each turn of that agent's stay; or one function for every turn.
+ */
+export type Script =
+  | readonly Step[]
+  | { readonly [agent: string]: readonly Step[] }
+  | ((request: ModelRequest) => Turn | PromiseLike<Turn>);
+
+/**
+ * The model says this text. A list of strings is streamed in exactly these chunks.
+ *
+ * ```ts
+ * scriptedModel([say('Hello.')]);
+ * scriptedModel([say(['Hel', 'lo.'])]);
+ * ```
+ */
+export function say(text: string | readonly string[]): Piece {
+  return typeof text === 'string' ? { type: 'text', text } : { type: 'text', text: text.join(''), chunks: text };
+}
+
+/** The model reasons in these words before it answers. */
+export function think(text: string): Piece {
+  return { type: 'reasoning', text };
+}
+
+/**
+ * The model calls a tool. `input` is what its arguments parse to: an object, or any other JSON where the model errs.
+ *
+ * ```ts
+ * scriptedModel([[say('Let me look.'), callTool('find_order', { orderId: 'o1' }, 'c1')], say('It is on its way.')]);
+ * ```
+ */
+export function callTool(name: string, input: JsonValue | JsonObject = {}, providerId?: string): Piece {
+  return { type: 'call', call: { name, input, ...(providerId === undefined ? {} : { providerId }) } };
+}
+
+/** The model calls a tool with arguments that are no JSON. */
+export function callUnparsable(name: string, raw: string, providerId?: string): Piece {
+  return { type: 'call', call: { name, unparsable: raw, ...(providerId === undefined ? {} : { providerId }) } };
+}
+
+/** The provider, or its content filter, refuses. `detail` is what it says about why. */
+export function refuse(detail?: string): Piece {
+  return endWith({ stopReason: 'refusal', detail });
+}
+
+/** The turn ends in this way: another stop reason, usage of its own, a native message. Goes last. */
+export function endWith(ending: Ending): Piece {
+  return { type: 'end', end: ending };
+}
+
+/**
+ * The stream fails here with this error: alone it fails before anything was said, after other pieces in the middle.
+ *
+ * ```ts
+ * scriptedModel([[say('I will'), failWith(new GuardloopError('MODEL_FAILED', 'The connection was lost.', { isRetryable: true }))]]);
+ * ```
+ */
+export function failWith(error: unknown): Piece {
+  return { type: 'fail', error };
+}
+
+/** The stream is over here, without its end event: a fault of the provider. */
+export function cutOff(): Piece {
+  return { type: 'cut' };
+}
+
+/** Nothing comes for this long. */
+export function wait(ms: number): Piece {
+  return { type: 'wait', ms };
+}
