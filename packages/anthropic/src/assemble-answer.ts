@@ -1,0 +1,204 @@
+import type { JsonObject, JsonValue, ModelCall, ModelEvent } from '@guardloop/core/model';
+import type { Block } from './blocks.js';
+import { safeWord } from './failure.js';
+import type { TokenCounts } from './usage.js';
+import { noTokens, updateCounts } from './usage.js';
+import { wellFormed } from './well-formed.js';
+
+/** Thrown by {@link AnswerAssembly.take} where events contradict each other. The message is fit to be shown. */
+export class BrokenStream extends Error {}
+
+/** Thrown for an `error` event; holds what the provider said, which is not fit to be shown. */
+export class ReportedError extends Error {
+  readonly reported: unknown;
+
+  constructor(reported: unknown) {
+    super('the provider reported an error');
+    this.reported = reported;
+  }
+}
+
+interface OpenBlock {
+  block: { [key: string]: JsonValue | undefined; type: string };
+  /** Arguments as they came, for calls. */
+  json: string;
+  /** Position among the calls that are ours to run; undefined for other blocks. */
+  call: number | undefined;
+  /** Half a surrogate pair at the end of what came, kept back until its other half is there. */
+  carry: string;
+}
+
+/** Puts the events of one response together. Give it each event once, in order; it gives back what can be passed on at once. */
+export class AnswerAssembly {
+  /** True once `message_stop` was seen; before that nothing of the answer may be used. */
+  isFinished = false;
+  counts: TokenCounts = noTokens;
+  stopReason: string | undefined;
+  /** The category of a refusal, where the provider names one. */
+  detail: string | undefined;
+
+  readonly #names: ReadonlyMap<string, string>;
+  readonly #blocks: OpenBlock[] = [];
+  readonly #open = new Map<unknown, OpenBlock>();
+  #messageId: unknown;
+  #isStarted = false;
+  #calls = 0;
+
+  /** `names` leads from wire names to those of the request's tools. */
+  constructor(names: ReadonlyMap<string, string>) {
+    this.#names = names;
+  }
+
+  take(event: unknown): readonly ModelEvent[] {
+    const fields = recordOf(event);
+    switch (fields.type) {
+      case 'message_start':
+        return this.#start(recordOf(fields.message));
+      case 'content_block_start':
+        return this.#openBlock(fields.index, fields.content_block);
+      case 'content_block_delta':
+        return this.#delta(fields.index, recordOf(fields.delta));
+      case 'content_block_stop':
+        return this.#closeBlock(fields.index);
+      case 'message_delta':
+        return this.#messageDelta(recordOf(fields.delta), fields.usage);
+      case 'message_stop':
+        this.isFinished = true;
+        return this.#blocks.flatMap((open) => this.#flush(open));
+      case 'error':
+        throw new ReportedError(fields.error);
+      default:
+        return [];
+    }
+  }
+
+  /** The calls that are ours to run, in order. Only of a finished answer. */
+  calls(): readonly ModelCall[] {
+    return this.#blocks.flatMap((open) => (open.call === undefined ? [] : [this.#call(open)]));
+  }
+
+  /** The content blocks as the provider would have given them in one piece. */
+  blocks(): readonly Block[] {
+    return this.#blocks.map(({ block, json }): Block => {
+      if (!('input' in block) || json === '') return block;
+      const input = parse(json);
+      return { ...block, input: isObject(input) ? input : {} };
+    });
+  }
+
+  #start(message: Readonly<Record<string, unknown>>): readonly ModelEvent[] {
+    if (this.#isStarted && message.id !== this.#messageId) {
+      throw new BrokenStream('Anthropic sent a second message inside the stream of a first one');
+    }
+    this.#isStarted = true;
+    this.#messageId = message.id;
+    this.counts = updateCounts(this.counts, message.usage);
+    return [];
+  }
+
+  #openBlock(index: unknown, content: unknown): readonly ModelEvent[] {
+    if (!isObject(content) || typeof content.type !== 'string') throw new BrokenStream('Anthropic opened a content block without a type');
+    const block: OpenBlock['block'] = { ...content, type: content.type };
+    const open: OpenBlock = { block, json: '', call: block.type === 'tool_use' ? this.#calls : undefined, carry: '' };
+    if (open.call !== undefined) this.#calls += 1;
+    this.#blocks.push(open);
+    this.#open.set(index, open);
+    if (block.type === 'text' && typeof block.text === 'string') return this.#readable('text.delta', open, block.text);
+    if (block.type === 'thinking' && typeof block.thinking === 'string') return this.#readable('reasoning.delta', open, block.thinking);
+    return [];
+  }
+
+  #delta(index: unknown, delta: Readonly<Record<string, unknown>>): readonly ModelEvent[] {
+    const open = this.#open.get(index);
+    if (open === undefined) throw new BrokenStream('Anthropic went on with a content block that it had not opened');
+    switch (delta.type) {
+      case 'text_delta':
+        return this.#extend(open, 'text', delta.text);
+      case 'thinking_delta':
+        return this.#extend(open, 'thinking', delta.thinking);
+      case 'signature_delta':
+        if (open.block.type === 'thinking' && typeof delta.signature === 'string') open.block.signature = delta.signature;
+        return [];
+      case 'input_json_delta':
+        return this.#extendInput(open, delta.partial_json);
+      case 'citations_delta':
+        open.block.citations = [...(Array.isArray(open.block.citations) ? open.block.citations : []), delta.citation as JsonValue];
+        return [];
+      default:
+        return [];
+    }
+  }
+
+  #extend(open: OpenBlock, type: 'text' | 'thinking', piece: unknown): readonly ModelEvent[] {
+    if (open.block.type !== type || typeof piece !== 'string') {
+      throw new BrokenStream(`Anthropic sent ${type} into a content block of another type`);
+    }
+    open.block[type] = `${typeof open.block[type] === 'string' ? open.block[type] : ''}${piece}`;
+    return this.#readable(type === 'text' ? 'text.delta' : 'reasoning.delta', open, piece);
+  }
+
+  #extendInput(open: OpenBlock, piece: unknown): readonly ModelEvent[] {
+    if (!('input' in open.block) || typeof piece !== 'string')
+      throw new BrokenStream('Anthropic sent arguments into a content block that has none');
+    open.json += piece;
+    return open.call === undefined || piece === '' ? [] : [{ type: 'tool.delta', index: open.call, text: piece }];
+  }
+
+  #readable(type: 'text.delta' | 'reasoning.delta', open: OpenBlock, piece: string): readonly ModelEvent[] {
+    let text = open.carry + piece;
+    open.carry = /[\uD800-\uDBFF]$/.test(text) ? text.slice(-1) : '';
+    if (open.carry !== '') text = text.slice(0, -1);
+    return text === '' ? [] : [{ type, text: wellFormed(text) }];
+  }
+
+  #closeBlock(index: unknown): readonly ModelEvent[] {
+    const open = this.#open.get(index);
+    this.#open.delete(index);
+    return open === undefined ? [] : this.#flush(open);
+  }
+
+  #flush(open: OpenBlock): readonly ModelEvent[] {
+    if (open.carry === '') return [];
+    open.carry = '';
+    return [{ type: open.block.type === 'text' ? 'text.delta' : 'reasoning.delta', text: '\uFFFD' }];
+  }
+
+  #messageDelta(delta: Readonly<Record<string, unknown>>, usage: unknown): readonly ModelEvent[] {
+    if (typeof delta.stop_reason === 'string') this.stopReason = delta.stop_reason;
+    this.detail = safeWord(recordOf(delta.stop_details).category) ?? this.detail;
+    this.counts = updateCounts(this.counts, usage);
+    return [];
+  }
+
+  /**
+   * Without any argument text, and with `{}` in its opening block, a call stays unparsable with the raw text `''`: whether that means `{}`
+   * depends on the tool's schema, which core knows.
+   */
+  #call({ block, json }: OpenBlock): ModelCall {
+    const wire = typeof block.name === 'string' ? block.name : '';
+    const head = {
+      ...(typeof block.id === 'string' ? { providerId: block.id } : {}),
+      name: this.#names.get(wire) ?? wire,
+    };
+    if (json === '')
+      return isObject(block.input) && Object.keys(block.input).length > 0 ? { ...head, input: block.input } : { ...head, unparsable: '' };
+    const input = parse(json);
+    return input === undefined ? { ...head, unparsable: json } : { ...head, input };
+  }
+}
+
+function parse(json: string): JsonValue | undefined {
+  try {
+    return JSON.parse(json) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}
+
+function isObject(value: unknown): value is JsonObject {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function recordOf(value: unknown): Readonly<Record<string, unknown>> {
+  return isObject(value) ? value : {};
+}
