@@ -1,0 +1,181 @@
+import type { Fields, Problems } from './anthropic-fields.js';
+import { hasText, isFields, isThinking, isWhole, isWord, listOf, show, thinks, wordRule } from './anthropic-fields.js';
+
+const bodyFields = new Set([
+  'model',
+  'messages',
+  'max_tokens',
+  'system',
+  'tools',
+  'tool_choice',
+  'thinking',
+  'output_config',
+  'stop_sequences',
+  'stream',
+  'temperature',
+  'top_p',
+  'top_k',
+  'metadata',
+  'service_tier',
+  'cache_control',
+  'container',
+  'context_management',
+  'diagnostics',
+  'inference_geo',
+  'mcp_servers',
+  'speed',
+]);
+const efforts: readonly unknown[] = ['low', 'medium', 'high', 'xhigh', 'max'];
+const mostMarks = 4;
+
+/** Everything in a request but its messages. */
+export function* checkSettings(body: Fields, apiVersion: string | undefined): Problems {
+  yield* checkHead(body);
+  yield* checkSystem(body.system);
+  yield* checkSampling(body, apiVersion);
+  yield* checkTools(body.tools);
+  yield* checkToolChoice(body);
+  yield* checkThinkingField(body);
+  yield* checkOutput(body.output_config);
+  yield* checkCacheMarks(body);
+}
+
+function* checkHead(body: Fields): Problems {
+  for (const field of Object.keys(body)) if (!bodyFields.has(field)) yield `${field}: the API has no such field`;
+  if (typeof body.model !== 'string' || body.model === '') yield 'model: missing';
+  if (!isWhole(body.max_tokens) || body.max_tokens < 1) yield 'max_tokens: missing, or not a whole number above 0';
+  if (body.stream !== undefined && typeof body.stream !== 'boolean') yield 'stream: not a boolean';
+  const { stop_sequences: stops } = body;
+  if (stops !== undefined && !(Array.isArray(stops) && stops.every((stop) => typeof stop === 'string' && hasText(stop)))) {
+    yield 'stop_sequences: not a list of texts that hold more than whitespace';
+  }
+}
+
+function* checkSystem(system: unknown): Problems {
+  if (system === undefined) return;
+  if (typeof system === 'string') {
+    if (!hasText(system)) yield 'system: empty or only whitespace; leave it out';
+    return;
+  }
+  if (!Array.isArray(system)) yield 'system: neither text nor a list of text blocks';
+  if (listOf(system).length === 0) yield 'system: an empty list; leave it out';
+  for (const [index, block] of listOf(system).entries()) {
+    const isText = isFields(block) && block.type === 'text' && typeof block.text === 'string';
+    if (!isText || !hasText(String(block.text))) yield `system.${index}: not a text block that holds more than whitespace`;
+  }
+}
+
+function* checkSampling(body: Fields, apiVersion: string | undefined): Problems {
+  for (const field of ['temperature', 'top_p', 'top_k'] as const) {
+    const value = body[field];
+    if (value === undefined) continue;
+    if (apiVersion !== undefined && apiVersion > '2023-06-01') yield `${field}: API version ${apiVersion} has no such field`;
+    else if (typeof value !== 'number' || value < 0 || (field !== 'top_k' && value > 1)) yield `${field}: not a number in its range`;
+  }
+  if (body.temperature !== undefined && body.top_p !== undefined) yield 'temperature and top_p: only one of them can be given';
+  if (!thinks(body)) return;
+  if (body.temperature !== undefined && body.temperature !== 1) yield 'temperature: can only be 1 with thinking';
+  if (body.top_k !== undefined) yield 'top_k: cannot be given with thinking';
+  if (typeof body.top_p === 'number' && body.top_p < 0.95) yield 'top_p: cannot be under 0.95 with thinking';
+}
+
+function* checkTools(tools: unknown): Problems {
+  if (tools === undefined) return;
+  if (!Array.isArray(tools) || tools.length === 0) yield 'tools: not a list, or an empty one; leave it out';
+  const names = new Set<unknown>();
+  for (const [index, tool] of listOf(tools).entries()) {
+    const place = `tools.${index}`;
+    if (!isFields(tool)) {
+      yield `${place}: not an object`;
+      continue;
+    }
+    if (!isWord(tool.name)) yield `${place}.name: ${show(tool.name)} does not match ${wordRule.source}`;
+    if (names.has(tool.name)) yield `${place}.name: ${show(tool.name)} is the name of two tools`;
+    names.add(tool.name);
+    const isOwn = tool.type === undefined || tool.type === null || tool.type === 'custom';
+    if (isOwn && !(isFields(tool.input_schema) && tool.input_schema.type === 'object'))
+      yield `${place}.input_schema: not a schema of an object`;
+  }
+}
+
+function* checkToolChoice(body: Fields): Problems {
+  const { tool_choice: choice } = body;
+  if (choice === undefined) return;
+  const tools = listOf(body.tools).filter(isFields);
+  if (tools.length === 0) yield 'tool_choice: given without tools';
+  const { type, name, disable_parallel_tool_use: single }: Fields = isFields(choice) ? choice : {};
+  if (type !== 'auto' && type !== 'any' && type !== 'tool' && type !== 'none') yield `tool_choice.type: ${show(type)} is unknown`;
+  if (type === 'tool' && !tools.some((tool) => tool.name === name)) yield `tool_choice.name: ${show(name)} is no tool of the request`;
+  if (type !== 'tool' && name !== undefined) yield `tool_choice.name: not with type ${show(type)}`;
+  if (single !== undefined && (type === 'none' || typeof single !== 'boolean'))
+    yield 'tool_choice.disable_parallel_tool_use: not here, or not a boolean';
+  if ((type === 'any' || type === 'tool') && thinks(body)) yield `tool_choice: a call cannot be forced (${type}) with thinking`;
+}
+
+function* checkThinkingField(body: Fields): Problems {
+  const { thinking } = body;
+  if (thinking === undefined) return;
+  const { type, budget_tokens: budget }: Fields = isFields(thinking) ? thinking : {};
+  if (type !== 'enabled') {
+    if (type !== 'adaptive' && type !== 'disabled' && type !== 'between_tools') yield `thinking.type: ${show(type)} is unknown`;
+    if (budget !== undefined) yield 'thinking.budget_tokens: only with type enabled';
+    return;
+  }
+  if (!isWhole(budget) || budget < 1_024) yield 'thinking.budget_tokens: missing, or not a whole number from 1024';
+  else if (typeof body.max_tokens === 'number' && budget >= body.max_tokens) yield 'thinking.budget_tokens: not less than max_tokens';
+}
+
+function* checkOutput(config: unknown): Problems {
+  if (config === undefined) return;
+  if (!isFields(config)) return yield 'output_config: not an object';
+  if (config.effort !== undefined && !efforts.includes(config.effort)) yield `output_config.effort: ${show(config.effort)} is unknown`;
+  const { format } = config;
+  if (format === undefined || format === null) return;
+  if (isFields(format) && format.type === 'json_schema') yield* checkOutputSchema(format.schema, 'output_config.format.schema');
+  else yield 'output_config.format: not a json_schema with a schema';
+}
+
+const refusedKeywords = [
+  'minimum',
+  'maximum',
+  'exclusiveMinimum',
+  'exclusiveMaximum',
+  'multipleOf',
+  'minLength',
+  'maxLength',
+  'maxItems',
+  'uniqueItems',
+  'patternProperties',
+  'prefixItems',
+  'propertyNames',
+  'oneOf',
+  'not',
+  'if',
+];
+
+function* checkOutputSchema(schema: unknown, place: string): Problems {
+  if (!isFields(schema)) return yield `${place}: not a schema`;
+  for (const keyword of refusedKeywords) if (schema[keyword] !== undefined) yield `${place}.${keyword}: not in structured output`;
+  if (schema.type === 'object' && schema.additionalProperties !== false) yield `${place}.additionalProperties: must be false`;
+  for (const [name, property] of Object.entries(isFields(schema.properties) ? schema.properties : {})) {
+    yield* checkOutputSchema(property, `${place}.properties.${name}`);
+  }
+  if (schema.items !== undefined) yield* checkOutputSchema(schema.items, `${place}.items`);
+  for (const [index, option] of listOf(schema.anyOf).entries()) yield* checkOutputSchema(option, `${place}.anyOf.${index}`);
+}
+
+function* checkCacheMarks(body: Fields): Problems {
+  const markedOnes = [...marked(body)];
+  if (markedOnes.length > mostMarks) yield `cache_control: ${markedOnes.length} marks, and ${mostMarks} are allowed`;
+  for (const { cache_control: mark, type } of markedOnes) {
+    if (!isFields(mark) || mark.type !== 'ephemeral') yield 'cache_control: its type is not ephemeral';
+    if (isThinking({ type })) yield 'cache_control: not on a thinking block';
+  }
+}
+
+function* marked(value: unknown): Generator<Fields, void> {
+  for (const item of listOf(value)) yield* marked(item);
+  if (!isFields(value)) return;
+  if (value.cache_control !== undefined && value.cache_control !== null) yield value;
+  for (const inner of [value.content, value.system, value.tools, value.messages]) yield* marked(inner);
+}
