@@ -1,0 +1,81 @@
+import type { LimitName } from '../state/events.js';
+import { compileSchema } from '../schema.js';
+import { agentSpecOf } from './definition.js';
+import { DefinitionReader, describe, invalid, property } from './definition-reader.js';
+import { resolveAgents } from './resolve.js';
+import type { AgentToolSpec, ProjectFunction, ToolSpec } from './specs.js';
+import { publishTool, undeclaredFlow } from './tool.js';
+import type { Agent, Answer, AsToolOptions, Tool } from './types.js';
+
+const optionNames = ['name', 'description', 'input', 'brief', 'limits', 'stream', 'project'] as const;
+
+/** Each limit's least value. */
+const leastLimits = { turns: 1, toolCalls: 0, tokens: 1, cost: 0, ms: 0, handoffs: 0, repairs: 0, repeats: 1 } satisfies Record<LimitName, number>;
+const fractional: readonly string[] = ['tokens', 'cost', 'ms'];
+const limitNames = Object.keys(leastLimits) as LimitName[];
+
+const defaultInput = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'], additionalProperties: false } as const;
+
+/**
+ * Makes a tool of an agent: a call is a child run with the agent's guardrails and the run's. Without `input` it takes `{ input: string }`.
+ * Throws CONFIG_INVALID, also where the agent hands over to a name that nobody has.
+ */
+export function asTool<C, A extends Answer, const N extends string, I extends object = { input: string }>(
+  agent: Agent<C, A>,
+  options: AsToolOptions<N, I>,
+): Tool<C, N, I> {
+  const child = agentSpecOf(agent, 'The first argument of asTool');
+  resolveAgents(child);
+  const reader = new DefinitionReader('tool', options, optionNames);
+  const name = reader.toolName();
+  const tool: ToolSpec = Object.freeze({
+    kind: 'tool',
+    name,
+    description: reader.requiredText('description'),
+    input: compileSchema(reader.get('input') ?? defaultInput, `The input of tool ${name}`),
+    output: undefined,
+    approval: false,
+    execute: undefined,
+    project: reader.function<ProjectFunction>('project'),
+    guardrails: Object.freeze([]),
+    flow: undeclaredFlow,
+    timeoutMs: undefined,
+    repeatable: false,
+    declaredRepeatable: false,
+    polling: false,
+    enabled: true,
+    rejection: undefined,
+    endsRun: false,
+    agent: Object.freeze({
+      agent: child,
+      brief: reader.function<AgentToolSpec['brief']>('brief') ?? briefOf,
+      limits: readLimits(reader.get('limits'), name),
+      stream: reader.flag('stream') ?? false,
+    }),
+  });
+  return publishTool(tool);
+}
+
+function briefOf(input: unknown): string {
+  const text = property(input, 'input');
+  return typeof text === 'string' ? text : JSON.stringify(input);
+}
+
+function readLimits(given: unknown, tool: string): AgentToolSpec['limits'] {
+  if (given === undefined) return Object.freeze({});
+  const reader = new DefinitionReader({ place: `\`limits\` of tool ${tool}` }, given, limitNames);
+  const limits: Partial<Record<LimitName, number>> = {};
+  for (const name of limitNames) {
+    const value = reader.get(name);
+    if (value === undefined) continue;
+    const least = leastLimits[name];
+    const isWhole = fractional.includes(name);
+    const fits =
+      typeof value === 'number' && (isWhole ? value > 0 : value >= least && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY));
+    if (!fits) {
+      invalid(`${reader.subject} have ${describe(value)} as \`${name}\`. Give ${isWhole ? 'a number above 0' : `a whole number from ${least}`}, or Infinity for no limit.`);
+    }
+    limits[name] = value;
+  }
+  return Object.freeze(limits);
+}

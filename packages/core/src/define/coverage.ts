@@ -1,0 +1,92 @@
+import type { Surface } from '../state/events.js';
+import { agentSpecOf } from './definition.js';
+import { describe, invalid } from './definition-reader.js';
+import { readGuardrails } from './guardrail.js';
+import { reachOf } from './resolve.js';
+import type { AgentSpec, GuardrailSpec, ToolSpec } from './specs.js';
+import type { Agent, Guardrail, Route } from './types.js';
+
+/** Which guardrails stand before one agent, or before one of its tools. */
+export interface Coverage {
+  readonly agent: string;
+  /** From the start to this agent, through agents that are used as tools. */
+  readonly agentPath: readonly string[];
+  /** Left out in the agent's own entry. */
+  readonly tool?: string | undefined;
+  /** The provider runs the tool: no guardrail can see it. */
+  readonly isProviderTool?: true | undefined;
+  /**
+   * Names in the order in which they are asked: the run's, the agent's, the tool's. An agent has `input`, `handoff` and `output`, a tool has
+   * `toolInput` and `toolOutput`. Guardrails in `shadow` are not among them: nobody obeys them.
+   */
+  readonly surfaces: { readonly [S in Surface]?: readonly string[] };
+  /**
+   * Surfaces with no guardrail. `handoff` is among them only where the agent hands over to one that has none on `handoff` either.
+   * For a tool that the provider runs: `toolInput` and `toolOutput`.
+   */
+  readonly unguarded: readonly Surface[];
+}
+export interface CoverageOptions {
+  /** The run's guardrails, as `run` gets them. */
+  readonly guardrails?: readonly Guardrail[] | undefined;
+}
+
+/**
+ * For the agent, every agent that handoffs lead to, every agent used as a tool and every tool: which guardrails stand on which surface.
+ * Agents that a tool hands over to by what it returns are not known before a run. Throws CONFIG_INVALID.
+ */
+export function coverage(agent: Agent<never, Route>, options: CoverageOptions = {}): readonly Coverage[] {
+  const start = agentSpecOf(agent, 'The first argument of coverage');
+  const given: unknown = options.guardrails ?? [];
+  if (!Array.isArray(given)) invalid(`coverage was given ${describe(given)} as \`guardrails\`. Give a list, or leave it out.`);
+  return coverageOf(start, readGuardrails(given as readonly unknown[], 'the run'));
+}
+
+/** As `coverage`, of specs. */
+export function coverageOf(start: AgentSpec, runGuardrails: readonly GuardrailSpec[]): readonly Coverage[] {
+  const entries: Coverage[] = [];
+  const seen = new Set<AgentSpec>();
+  const visit = (root: AgentSpec, path: readonly string[]): void => {
+    for (const agent of reachOf(root).agents.values()) {
+      if (seen.has(agent)) continue;
+      seen.add(agent);
+      const agentPath = Object.freeze([...path, agent.name]);
+      const place: Place = { agent, agentPath, runGuardrails };
+      entries.push(agentEntry(place, reachOf(root).agents), ...agent.tools.map((tool) => toolEntry(place, tool)), ...agent.providerTools.map((tool) => providerEntry(place, tool)));
+      for (const tool of agent.tools) if (tool.agent !== undefined) visit(tool.agent.agent, agentPath);
+    }
+  };
+  visit(start, []);
+  return Object.freeze(entries);
+}
+
+interface Place {
+  readonly agent: AgentSpec;
+  readonly agentPath: readonly string[];
+  readonly runGuardrails: readonly GuardrailSpec[];
+}
+
+const namesOn = (surface: Surface, guardrails: readonly GuardrailSpec[]): readonly string[] =>
+  Object.freeze(guardrails.filter((guardrail) => !guardrail.shadow && guardrail.on.includes(surface)).map(({ name }) => name));
+
+function agentEntry({ agent, agentPath, runGuardrails }: Place, known: ReadonlyMap<string, AgentSpec>): Coverage {
+  const guardrails = [...runGuardrails, ...agent.guardrails];
+  const surfaces = { input: namesOn('input', guardrails), handoff: namesOn('handoff', guardrails), output: namesOn('output', guardrails) };
+  const targets = agent.handoffs.map(({ target }) => (typeof target === 'string' ? known.get(target) : target));
+  const isOpenHandoff = surfaces.handoff.length === 0 && targets.some((target) => namesOn('handoff', target?.guardrails ?? []).length === 0);
+  const unguarded: Surface[] = (['input', 'output'] as const).filter((surface) => surfaces[surface].length === 0);
+  if (isOpenHandoff) unguarded.push('handoff');
+  return Object.freeze({ agent: agent.name, agentPath, surfaces: Object.freeze(surfaces), unguarded: Object.freeze(unguarded) });
+}
+
+function toolEntry({ agent, agentPath, runGuardrails }: Place, tool: ToolSpec): Coverage {
+  const guardrails = [...runGuardrails, ...agent.guardrails, ...tool.guardrails].filter((guardrail) => guardrail.matchesTool(tool.name));
+  const surfaces = { toolInput: namesOn('toolInput', guardrails), toolOutput: namesOn('toolOutput', guardrails) };
+  const unguarded = (['toolInput', 'toolOutput'] as const).filter((surface) => surfaces[surface].length === 0);
+  return Object.freeze({ agent: agent.name, agentPath, tool: tool.name, surfaces: Object.freeze(surfaces), unguarded: Object.freeze(unguarded) });
+}
+
+function providerEntry({ agent, agentPath }: Place, tool: string): Coverage {
+  const unguarded = Object.freeze(['toolInput', 'toolOutput'] as const);
+  return Object.freeze({ agent: agent.name, agentPath, tool, isProviderTool: true, surfaces: Object.freeze({}), unguarded });
+}

@@ -1,0 +1,142 @@
+import { compileSchema } from '../schema.js';
+import { publish } from './definition.js';
+import { DefinitionReader, describe, invalid, property, suggest } from './definition-reader.js';
+import { readGuardrails } from './guardrail.js';
+import type { GuardrailSpec, ProjectFunction, ToolSpec } from './specs.js';
+import { fitsPattern } from './tool-pattern.js';
+import type { Definers, ResolvedFlow, Tool } from './types.js';
+
+const optionNames = [
+  'name',
+  'description',
+  'input',
+  'output',
+  'execute',
+  'approval',
+  'project',
+  'guardrails',
+  'flow',
+  'timeoutMs',
+  'repeatable',
+  'polling',
+  'enabled',
+  'rejection',
+  'endsRun',
+] as const;
+const flowNames = ['effect', 'results', 'authority'] as const;
+type Reader = DefinitionReader<(typeof optionNames)[number]>;
+
+/** Defines a tool. Without `execute` the caller runs it. Throws CONFIG_INVALID, and NAME_TAKEN for two guardrails of one name. */
+export const defineTool = ((def: unknown) => publishTool(readTool(new DefinitionReader('tool', def, optionNames)))) as Definers<unknown>['defineTool'];
+
+export function publishTool<T extends Tool<never>>(tool: ToolSpec): T {
+  return publish({ name: tool.name, description: tool.description }, tool);
+}
+
+function readTool(reader: Reader): ToolSpec {
+  const name = reader.toolName();
+  const description = reader.requiredText('description');
+  if (!reader.has('input')) invalid(`Tool ${name} has no \`input\`. Give a schema of its arguments; z.object({}) for none.`);
+  const input = compileSchema(reader.get('input'), `The input of tool ${name}`);
+  const output = reader.has('output') ? compileSchema(reader.get('output'), `The output of tool ${name}`, 'value') : undefined;
+  const execute = reader.function<NonNullable<ToolSpec['execute']>>('execute');
+  const flow = readFlow(reader.get('flow'), name, input.json);
+  const declaredRepeatable = reader.flag('repeatable');
+  const tool: ToolSpec = Object.freeze({
+    kind: 'tool',
+    name,
+    description,
+    input,
+    output,
+    approval: reader.flagOrFunction<Extract<ToolSpec['approval'], (...given: never) => unknown>>('approval', false),
+    execute,
+    project: reader.function<ProjectFunction>('project'),
+    guardrails: readToolGuardrails(reader.list('guardrails'), name),
+    flow,
+    timeoutMs: reader.milliseconds('timeoutMs'),
+    repeatable: declaredRepeatable ?? (flow.effect === 'read' || flow.effect === 'none'),
+    declaredRepeatable: declaredRepeatable === true,
+    polling: reader.flag('polling') ?? false,
+    enabled: reader.flagOrFunction<Extract<ToolSpec['enabled'], (...given: never) => unknown>>('enabled', true),
+    rejection: reader.text('rejection'),
+    endsRun: reader.flag('endsRun') ?? false,
+    agent: undefined,
+  });
+  if (execute === undefined) refuseForCaller(tool);
+  return tool;
+}
+
+/** What has no meaning where the caller runs the tool. */
+function refuseForCaller({ name, endsRun, timeoutMs }: ToolSpec): void {
+  const option = endsRun ? 'endsRun' : timeoutMs === undefined ? undefined : 'timeoutMs';
+  if (option !== undefined) {
+    invalid(`Tool ${name} has \`${option}\` but no \`execute\`, so the caller runs it, outside the run. Give it \`execute\`, or leave \`${option}\` out.`);
+  }
+}
+
+function readToolGuardrails(list: readonly unknown[], name: string): readonly GuardrailSpec[] {
+  const guardrails = readGuardrails(list, `tool ${name}`);
+  for (const guardrail of guardrails) {
+    const other = guardrail.on.find((surface) => surface !== 'toolInput' && surface !== 'toolOutput');
+    if (other !== undefined) {
+      invalid(`Guardrail ${guardrail.name} of tool ${name} stands on ${other}. A tool's own guardrails stand on toolInput and toolOutput only: give it to the agent or the run.`);
+    }
+    if (!guardrail.matchesTool(name)) {
+      invalid(`Guardrail ${guardrail.name} of tool ${name} looks only at ${guardrail.tools?.join(', ')}, so it would never look at it. Leave \`tools\` out, or name ${name}.`);
+    }
+    refuseUnknownRules(guardrail, [name], `tool ${name}`);
+  }
+  return guardrails;
+}
+
+/** Throws CONFIG_INVALID where a policy has a rule about a tool that its owner does not have. */
+export function refuseUnknownRules(guardrail: GuardrailSpec, tools: readonly string[], owner: string): void {
+  for (const [index, pattern] of (guardrail.ruleTools ?? []).entries()) {
+    if (tools.some((tool) => fitsPattern(pattern, tool))) continue;
+    const known = tools.length === 0 ? 'It has no tools.' : `Its tools are ${tools.join(', ')}.`;
+    invalid(`Rule ${index + 1} of policy ${guardrail.name} is about ${pattern}, but ${owner} has no such tool. ${suggest(pattern, tools)}${known} Correct the rule, or remove it.`);
+  }
+}
+
+/** What holds where a tool does not say what it does. */
+export const undeclaredFlow: ResolvedFlow = Object.freeze({ effect: 'write', results: 'untrusted', authority: 'all', declared: false });
+
+function readFlow(given: unknown, name: string, schema: unknown): ResolvedFlow {
+  if (given === undefined) return undeclaredFlow;
+  const reader = new DefinitionReader({ place: `\`flow\` of tool ${name}` }, given, flowNames);
+  const effect = reader.choice('effect', ['none', 'read', 'write', 'send']);
+  return Object.freeze({
+    effect: effect ?? undeclaredFlow.effect,
+    results: reader.choice('results', ['trusted', 'untrusted']) ?? undeclaredFlow.results,
+    authority: reader.has('authority') ? readAuthority(reader.list('authority'), name, argumentNames(schema, schema)) : 'all',
+    declared: effect !== undefined,
+  });
+}
+
+function readAuthority(list: readonly unknown[], tool: string, known: ReadonlySet<string> | undefined): readonly string[] {
+  for (const argument of list) {
+    if (typeof argument === 'string' && (known === undefined || known.has(argument))) continue;
+    const names = [...(known ?? [])];
+    const hint = typeof argument === 'string' ? suggest(argument, names) : '';
+    invalid(`\`flow.authority\` of tool ${tool} names ${describe(argument)}, which is no argument of it. ${hint}Its arguments are ${names.join(', ')}.`);
+  }
+  return list as readonly string[];
+}
+
+/** The arguments that a JSON Schema names; undefined where it leaves them open. */
+function argumentNames(schema: unknown, root: unknown): ReadonlySet<string> | undefined {
+  const names = new Set<string>();
+  const reference = property(schema, '$ref');
+  const branches = ['allOf', 'anyOf', 'oneOf'].flatMap((key) => (Array.isArray(property(schema, key)) ? (property(schema, key) as unknown[]) : []));
+  if (typeof reference === 'string') {
+    const path = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(reference);
+    const target = path === null ? undefined : property(property(root, path[1] ?? ''), path[2] ?? '');
+    if (target === undefined || property(target, '$ref') !== undefined) return undefined;
+    branches.push(target);
+  }
+  for (const name of Object.keys(property(schema, 'properties') ?? {})) names.add(name);
+  for (const branch of branches) for (const name of argumentNames(branch, root) ?? []) names.add(name);
+  const additional = property(schema, 'additionalProperties');
+  const isOpen = (additional !== undefined && additional !== false) || property(schema, 'patternProperties') !== undefined;
+  return isOpen || names.size === 0 ? undefined : names;
+}
