@@ -18,10 +18,13 @@ export function readModel(given: unknown, owner: ModelOwner): AgentSpec['model']
 /** Throws CONFIG_INVALID for what is no model, and for one with provider tools that its owner does not list as unguarded. */
 export function checkModel(model: unknown, { owner, unguarded }: ModelOwner): void {
   if (!isName(property(model, 'id')) || !isName(property(model, 'provider')) || typeof property(model, 'stream') !== 'function') {
-    invalid(`${owner} has ${describe(model)} as \`model\`. Give a model made by an adapter: an object with \`id\`, \`provider\` and \`stream\`.`);
+    invalid(
+      `${owner} has ${describe(model)} as \`model\`. Give a model made by an adapter: an object with \`id\`, \`provider\` and \`stream\`.`,
+    );
   }
   const providerTools = property(model, 'providerTools') ?? [];
-  if (!Array.isArray(providerTools)) invalid(`${owner} has a model whose \`providerTools\` are ${describe(providerTools)}. Its adapter has to give a list of names.`);
+  if (!Array.isArray(providerTools))
+    invalid(`${owner} has a model whose \`providerTools\` are ${describe(providerTools)}. Its adapter has to give a list of names.`);
   for (const tool of providerTools as readonly unknown[]) {
     if (unguarded.includes(tool as string)) continue;
     invalid(

@@ -27,7 +27,10 @@ const rules: { readonly [K in keyof ModelSettings]-?: readonly [test: (value: un
     "Give 'auto', 'required', 'none' or { tool: NAME }.",
   ],
   parallelToolCalls: [(value) => typeof value === 'boolean', 'Give true or false.'],
-  stopSequences: [(value) => Array.isArray(value) && value.every((text) => typeof text === 'string' && text !== ''), 'Give a list of texts.'],
+  stopSequences: [
+    (value) => Array.isArray(value) && value.every((text) => typeof text === 'string' && text !== ''),
+    'Give a list of texts.',
+  ],
   reasoning: [
     (value) => ['off', 'low', 'medium', 'high'].includes(value as string) || isCount(property(value, 'maxTokens')),
     "Give 'off', 'low', 'medium', 'high' or { maxTokens: NUMBER }.",

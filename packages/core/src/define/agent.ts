@@ -1,13 +1,13 @@
 import { GuardloopError } from '../errors.js';
 import type { ModelSettings } from '../model/types.js';
 import { compileSchema } from '../schema.js';
+import { readModel } from './agent-model.js';
+import { readSettings } from './agent-settings.js';
 import { publish, specBehind, toolSpecOf } from './definition.js';
 import { DefinitionReader, describe, invalid, isName } from './definition-reader.js';
 import { readGuardrails, refuseSharedNames } from './guardrail.js';
 import { handoffSpec } from './handoff.js';
-import { readModel } from './agent-model.js';
 import { reachOf } from './resolve.js';
-import { readSettings } from './agent-settings.js';
 import type { AgentSpec, HandoffSpec, ToolSpec } from './specs.js';
 import { refuseUnknownRules } from './tool.js';
 import type { Definers } from './types.js';
@@ -40,8 +40,11 @@ function readAgent(reader: Reader): AgentSpec {
   const name = reader.name();
   const { subject } = reader;
   const instructions = reader.get('instructions');
-  if (typeof instructions !== 'string' && typeof instructions !== 'function') reader.refuse('instructions', 'Give a text (it may be empty), or a function that gives one.');
-  const tools = Object.freeze(reader.list('tools').map((tool, index) => toolSpecOf(tool, `Entry ${index + 1} in \`tools\` of agent ${name}`)));
+  if (typeof instructions !== 'string' && typeof instructions !== 'function')
+    reader.refuse('instructions', 'Give a text (it may be empty), or a function that gives one.');
+  const tools = Object.freeze(
+    reader.list('tools').map((tool, index) => toolSpecOf(tool, `Entry ${index + 1} in \`tools\` of agent ${name}`)),
+  );
   const providerTools = readProviderTools(reader);
   const agent: AgentSpec = Object.freeze({
     kind: 'agent',
@@ -71,7 +74,9 @@ function readHandoffs(reader: Reader, agent: string): readonly HandoffSpec[] {
     if (found?.kind === 'handoff') return found;
     if (found?.kind === 'agent' || isName(entry)) return handoffSpec(entry, {});
     const given = found === undefined ? describe(entry) : `a ${found.kind}`;
-    return invalid(`Entry ${index + 1} in \`handoffs\` of agent ${agent} is ${given}. Give an agent, the name of one, or what handoff(agent, options) gave.`);
+    return invalid(
+      `Entry ${index + 1} in \`handoffs\` of agent ${agent} is ${given}. Give an agent, the name of one, or what handoff(agent, options) gave.`,
+    );
   });
   for (const { target } of handoffs) {
     if (target === agent) invalid(`Agent ${agent} hands over to itself. Remove the entry ${agent} from its \`handoffs\`.`);
@@ -84,7 +89,9 @@ function readProviderTools(reader: Reader): readonly string[] {
     const place = `Entry ${index + 1} in \`providerTools\` of ${reader.subject}`;
     const tool = new DefinitionReader({ place }, entry, ['name', 'unguarded']);
     if (tool.get('unguarded') !== true) {
-      invalid(`${place} does not say \`unguarded: true\`. The provider runs such a tool where no guardrail can see it: say so, or remove it.`);
+      invalid(
+        `${place} does not say \`unguarded: true\`. The provider runs such a tool where no guardrail can see it: say so, or remove it.`,
+      );
     }
     return tool.name();
   });

@@ -1,5 +1,5 @@
-import type { LimitName } from '../state/events.js';
 import { compileSchema } from '../schema.js';
+import type { LimitName } from '../state/events.js';
 import { agentSpecOf } from './definition.js';
 import { DefinitionReader, describe, invalid, property } from './definition-reader.js';
 import { resolveAgents } from './resolve.js';
@@ -10,11 +10,19 @@ import type { Agent, Answer, AsToolOptions, Tool } from './types.js';
 const optionNames = ['name', 'description', 'input', 'brief', 'limits', 'stream', 'project'] as const;
 
 /** Each limit's least value. */
-const leastLimits = { turns: 1, toolCalls: 0, tokens: 1, cost: 0, ms: 0, handoffs: 0, repairs: 0, repeats: 1 } satisfies Record<LimitName, number>;
+const leastLimits = { turns: 1, toolCalls: 0, tokens: 1, cost: 0, ms: 0, handoffs: 0, repairs: 0, repeats: 1 } satisfies Record<
+  LimitName,
+  number
+>;
 const fractional: readonly string[] = ['tokens', 'cost', 'ms'];
 const limitNames = Object.keys(leastLimits) as LimitName[];
 
-const defaultInput = { type: 'object', properties: { input: { type: 'string' } }, required: ['input'], additionalProperties: false } as const;
+const defaultInput = {
+  type: 'object',
+  properties: { input: { type: 'string' } },
+  required: ['input'],
+  additionalProperties: false,
+} as const;
 
 /**
  * Makes a tool of an agent: a call is a child run with the agent's guardrails and the run's. Without `input` it takes `{ input: string }`.
@@ -71,9 +79,12 @@ function readLimits(given: unknown, tool: string): AgentToolSpec['limits'] {
     const least = leastLimits[name];
     const isWhole = fractional.includes(name);
     const fits =
-      typeof value === 'number' && (isWhole ? value > 0 : value >= least && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY));
+      typeof value === 'number' &&
+      (isWhole ? value > 0 : value >= least && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY));
     if (!fits) {
-      invalid(`${reader.subject} have ${describe(value)} as \`${name}\`. Give ${isWhole ? 'a number above 0' : `a whole number from ${least}`}, or Infinity for no limit.`);
+      invalid(
+        `${reader.subject} have ${describe(value)} as \`${name}\`. Give ${isWhole ? 'a number above 0' : `a whole number from ${least}`}, or Infinity for no limit.`,
+      );
     }
     limits[name] = value;
   }

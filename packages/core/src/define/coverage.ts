@@ -52,7 +52,11 @@ export function coverageOf(start: AgentSpec, runGuardrails: readonly GuardrailSp
       seen.add(agent);
       const agentPath = Object.freeze([...path, agent.name]);
       const place: Place = { agent, agentPath, runGuardrails };
-      entries.push(agentEntry(place, reachOf(root).agents), ...agent.tools.map((tool) => toolEntry(place, tool)), ...agent.providerTools.map((tool) => providerEntry(place, tool)));
+      entries.push(
+        agentEntry(place, reachOf(root).agents),
+        ...agent.tools.map((tool) => toolEntry(place, tool)),
+        ...agent.providerTools.map((tool) => providerEntry(place, tool)),
+      );
       for (const tool of agent.tools) if (tool.agent !== undefined) visit(tool.agent.agent, agentPath);
     }
   };
@@ -73,7 +77,8 @@ function agentEntry({ agent, agentPath, runGuardrails }: Place, known: ReadonlyM
   const guardrails = [...runGuardrails, ...agent.guardrails];
   const surfaces = { input: namesOn('input', guardrails), handoff: namesOn('handoff', guardrails), output: namesOn('output', guardrails) };
   const targets = agent.handoffs.map(({ target }) => (typeof target === 'string' ? known.get(target) : target));
-  const isOpenHandoff = surfaces.handoff.length === 0 && targets.some((target) => namesOn('handoff', target?.guardrails ?? []).length === 0);
+  const isOpenHandoff =
+    surfaces.handoff.length === 0 && targets.some((target) => namesOn('handoff', target?.guardrails ?? []).length === 0);
   const unguarded: Surface[] = (['input', 'output'] as const).filter((surface) => surfaces[surface].length === 0);
   if (isOpenHandoff) unguarded.push('handoff');
   return Object.freeze({ agent: agent.name, agentPath, surfaces: Object.freeze(surfaces), unguarded: Object.freeze(unguarded) });
@@ -83,7 +88,13 @@ function toolEntry({ agent, agentPath, runGuardrails }: Place, tool: ToolSpec): 
   const guardrails = [...runGuardrails, ...agent.guardrails, ...tool.guardrails].filter((guardrail) => guardrail.matchesTool(tool.name));
   const surfaces = { toolInput: namesOn('toolInput', guardrails), toolOutput: namesOn('toolOutput', guardrails) };
   const unguarded = (['toolInput', 'toolOutput'] as const).filter((surface) => surfaces[surface].length === 0);
-  return Object.freeze({ agent: agent.name, agentPath, tool: tool.name, surfaces: Object.freeze(surfaces), unguarded: Object.freeze(unguarded) });
+  return Object.freeze({
+    agent: agent.name,
+    agentPath,
+    tool: tool.name,
+    surfaces: Object.freeze(surfaces),
+    unguarded: Object.freeze(unguarded),
+  });
 }
 
 function providerEntry({ agent, agentPath }: Place, tool: string): Coverage {

@@ -101,7 +101,9 @@ export class DefinitionReader<K extends string> {
     this.subject = typeof what === 'string' && isName(name) ? `${what.charAt(0).toUpperCase()}${what.slice(1)} ${name}` : unnamed;
     const [first] = unknown;
     if (first !== undefined) {
-      invalid(`${this.subject} has an option ${describe(first)}, which does not exist. ${suggest(first, names)}The options are ${names.join(', ')}.`);
+      invalid(
+        `${this.subject} has an option ${describe(first)}, which does not exist. ${suggest(first, names)}The options are ${names.join(', ')}.`,
+      );
     }
   }
 
@@ -120,12 +122,16 @@ export class DefinitionReader<K extends string> {
 
   name(): string {
     const value = this.values.get('name');
-    return isName(value) ? value : invalid(`${this.subject} has ${describe(value)} as \`name\`. Give a text that is not blank and has no control characters.`);
+    return isName(value)
+      ? value
+      : invalid(`${this.subject} has ${describe(value)} as \`name\`. Give a text that is not blank and has no control characters.`);
   }
 
   toolName(): string {
     const value = this.values.get('name');
-    return isToolName(value) ? value : invalid(`${this.subject} has ${describe(value)} as \`name\`, which the model's provider would refuse. Give ${toolNameRule}.`);
+    return isToolName(value)
+      ? value
+      : invalid(`${this.subject} has ${describe(value)} as \`name\`, which the model's provider would refuse. Give ${toolNameRule}.`);
   }
 
   text(name: K): string | undefined {
@@ -145,12 +151,15 @@ export class DefinitionReader<K extends string> {
 
   function<F>(name: K): F | undefined {
     const value = this.get(name);
-    return value === undefined || typeof value === 'function' ? (value as F | undefined) : this.refuse(name, 'Give a function, or leave it out.');
+    return value === undefined || typeof value === 'function'
+      ? (value as F | undefined)
+      : this.refuse(name, 'Give a function, or leave it out.');
   }
 
   flagOrFunction<F>(name: K, missing: boolean): boolean | F {
     const value = this.get(name) ?? missing;
-    if (this.get(name) === null || (typeof value !== 'boolean' && typeof value !== 'function')) this.refuse(name, 'Give true, false or a function, or leave it out.');
+    if (this.get(name) === null || (typeof value !== 'boolean' && typeof value !== 'function'))
+      this.refuse(name, 'Give true, false or a function, or leave it out.');
     return value as boolean | F;
   }
 

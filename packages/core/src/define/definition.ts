@@ -1,8 +1,14 @@
 // Between the objects that users hold and the specs behind them.
 import { describe, invalid, property } from './definition-reader.js';
-import { type AgentSpec, type GuardrailSpec, type ReturnedHandoff, type Spec, spec, type ToolSpec } from './specs.js';
+import type { AgentSpec, GuardrailSpec, ReturnedHandoff, Spec, ToolSpec } from './specs.js';
+import { spec } from './specs.js';
 
-const makers = { agent: 'defineAgent', tool: 'defineTool or asTool', guardrail: 'defineGuardrail or definePolicy', handoff: 'handoff' } as const;
+const makers = {
+  agent: 'defineAgent',
+  tool: 'defineTool or asTool',
+  guardrail: 'defineGuardrail or definePolicy',
+  handoff: 'handoff',
+} as const;
 
 /** The object that users hold: frozen, with the fields that editors and logs may show, and the spec out of sight. */
 export function publish<P>(shown: object, hidden: Spec): P {
@@ -19,7 +25,10 @@ function expectSpec<K extends Spec['kind']>(kind: K, value: unknown, place: stri
   const found = specBehind(value);
   if (found?.kind === kind) return found as Extract<Spec, { kind: K }>;
   const article = kind === 'agent' ? 'an' : 'a';
-  const given = found === undefined ? describe(value) : `${found.kind === 'agent' ? 'the' : 'a'} ${found.kind}${found.kind === 'handoff' ? '' : ` ${found.name}`}`;
+  const given =
+    found === undefined
+      ? describe(value)
+      : `${found.kind === 'agent' ? 'the' : 'a'} ${found.kind}${found.kind === 'handoff' ? '' : ` ${found.name}`}`;
   return invalid(`${place} is ${given}. Expected ${article} ${kind} made by ${makers[kind]}.`);
 }
 

@@ -23,7 +23,8 @@ function readGuardrail(reader: Reader): GuardrailSpec {
   const on = readSurfaces(reader);
   const rewrite = reader.function<NonNullable<GuardrailSpec['rewrite']>>('rewrite');
   const check = reader.function<NonNullable<GuardrailSpec['check']>>('check');
-  if (rewrite === undefined && check === undefined) invalid(`${reader.subject} has no function to ask. Give it \`check\`, \`rewrite\` or both.`);
+  if (rewrite === undefined && check === undefined)
+    invalid(`${reader.subject} has no function to ask. Give it \`check\`, \`rewrite\` or both.`);
   const tools = readTools(reader, on);
   return guardrailSpec({
     name,
@@ -83,9 +84,11 @@ function readTools(reader: Reader, on: readonly Surface[]): readonly string[] | 
   if (!on.includes('toolInput') && !on.includes('toolOutput')) {
     invalid(`${reader.subject} has \`tools\` but looks at no tool. Add toolInput or toolOutput to \`on\`, or leave \`tools\` out.`);
   }
-  if (tools.length === 0) invalid(`${reader.subject} has an empty list of \`tools\`, so it would look at none. Name some, or leave \`tools\` out for all.`);
+  if (tools.length === 0)
+    invalid(`${reader.subject} has an empty list of \`tools\`, so it would look at none. Name some, or leave \`tools\` out for all.`);
   for (const tool of tools) {
-    if (!isToolPattern(tool)) invalid(`${reader.subject} has ${describe(tool)} in \`tools\`. Give names of tools, or patterns such as 'refund_*'.`);
+    if (!isToolPattern(tool))
+      invalid(`${reader.subject} has ${describe(tool)} in \`tools\`. Give names of tools, or patterns such as 'refund_*'.`);
   }
   return tools as readonly string[];
 }
@@ -93,10 +96,14 @@ function readTools(reader: Reader, on: readonly Surface[]): readonly string[] | 
 function readBeside(reader: Reader, on: readonly Surface[]): boolean {
   if (reader.choice('beside', ['model']) === undefined) return false;
   if (on.length !== 1 || on[0] !== 'input') {
-    invalid(`${reader.subject} is \`beside: 'model'\` and stands on ${on.join(', ')}. Only a guardrail on input alone can run beside the model.`);
+    invalid(
+      `${reader.subject} is \`beside: 'model'\` and stands on ${on.join(', ')}. Only a guardrail on input alone can run beside the model.`,
+    );
   }
   if (reader.has('rewrite')) {
-    invalid(`${reader.subject} is \`beside: 'model'\` and rewrites. What the model already reads cannot be rewritten: give it \`check\` alone.`);
+    invalid(
+      `${reader.subject} is \`beside: 'model'\` and rewrites. What the model already reads cannot be rewritten: give it \`check\` alone.`,
+    );
   }
   return true;
 }
@@ -105,9 +112,12 @@ function readWindow(reader: Reader, on: readonly Surface[]): number | undefined 
   const window = reader.get('window');
   if (window === undefined) return undefined;
   if (!Number.isSafeInteger(window) || (window as number) < 1) reader.refuse('window', 'Give a whole number of characters from 1.');
-  if (!on.includes('output')) invalid(`${reader.subject} has \`window\` but does not stand on output. Add output to \`on\`, or leave \`window\` out.`);
+  if (!on.includes('output'))
+    invalid(`${reader.subject} has \`window\` but does not stand on output. Add output to \`on\`, or leave \`window\` out.`);
   if (!reader.has('rewrite') || reader.has('check')) {
-    invalid(`${reader.subject} has \`window\` with a \`check\`, or without \`rewrite\`. A check needs the whole text: leave \`window\` out, or give \`rewrite\` alone.`);
+    invalid(
+      `${reader.subject} has \`window\` with a \`check\`, or without \`rewrite\`. A check needs the whole text: leave \`window\` out, or give \`rewrite\` alone.`,
+    );
   }
   return window as number;
 }

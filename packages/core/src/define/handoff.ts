@@ -23,7 +23,8 @@ export function handoffSpec(target: unknown, options: unknown): ReturnedHandoff 
   const place = `A handoff to ${nameOf(to)}`;
   const reader = new DefinitionReader({ place }, options, optionNames);
   const name = reader.text('name') ?? defaultName(nameOf(to));
-  if (!isToolName(name)) invalid(`${place} has ${describe(name)} as \`name\`, which the model's provider would refuse. Give ${toolNameRule}.`);
+  if (!isToolName(name))
+    invalid(`${place} has ${describe(name)} as \`name\`, which the model's provider would refuse. Give ${toolNameRule}.`);
   const brief = reader.get('brief');
   if (brief !== undefined && typeof brief !== 'string' && typeof brief !== 'function') {
     reader.refuse('brief', 'Give a text, or a function that makes it of the arguments.');
@@ -43,7 +44,8 @@ export function handoffSpec(target: unknown, options: unknown): ReturnedHandoff 
 
 function readTarget(target: unknown): AgentSpec | string {
   if (typeof target !== 'string') return agentSpecOf(target, 'The target of a handoff');
-  if (!isName(target)) invalid('The target of a handoff is a blank name, or one with control characters. Give an agent, or the name of one.');
+  if (!isName(target))
+    invalid('The target of a handoff is a blank name, or one with control characters. Give an agent, or the name of one.');
   return target;
 }
 
@@ -53,7 +55,9 @@ const nameOf = (target: AgentSpec | string): string => (typeof target === 'strin
 function defaultName(agent: string): string {
   const name = `transfer_to_${agent.replaceAll(/[^a-zA-Z0-9_-]+/g, '_')}`;
   if (!isToolName(name) || !/[a-zA-Z0-9]/.test(name.slice('transfer_to_'.length))) {
-    invalid(`No tool name can be made of the agent's name ${describe(agent)}. Hand over with handoff(agent, { name }), and give it ${toolNameRule}.`);
+    invalid(
+      `No tool name can be made of the agent's name ${describe(agent)}. Hand over with handoff(agent, { name }), and give it ${toolNameRule}.`,
+    );
   }
   return name;
 }

@@ -32,7 +32,8 @@ function readPolicy(reader: DefinitionReader<(typeof optionNames)[number]>): Gua
   const name = reader.name();
   if (!reader.has('rules')) invalid(`${reader.subject} has no \`rules\`. Give a list; it may be empty.`);
   const rules = reader.list('rules').map((rule, index) => readRule(rule, `Rule ${index + 1} of policy ${name}`));
-  const otherwise = reader.choice('otherwise', actions) ?? reader.refuse('otherwise', `Say what holds where no rule fits: ${actions.join(', ')}.`);
+  const otherwise =
+    reader.choice('otherwise', actions) ?? reader.refuse('otherwise', `Say what holds where no rule fits: ${actions.join(', ')}.`);
   return guardrailSpec({
     name,
     on: Object.freeze(['toolInput'] as const),
@@ -78,7 +79,10 @@ function judge({ name, rules, otherwise }: Policy, subject: Subject, info: Guard
       policyInfo ??= policyInfoOf(call, info);
       const fits: unknown = rule.when(call.input, policyInfo);
       if (typeof fits !== 'boolean') {
-        throw new GuardloopError('CONFIG_INVALID', `\`when\` of rule ${index + 1} of policy ${name} answered ${describe(fits)}. Answer true or false, at once.`);
+        throw new GuardloopError(
+          'CONFIG_INVALID',
+          `\`when\` of rule ${index + 1} of policy ${name} answered ${describe(fits)}. Answer true or false, at once.`,
+        );
       }
       if (!fits) continue;
     }
@@ -102,7 +106,11 @@ function policyInfoOf({ tool, flow }: ToolInputSubject, info: GuardInfo): Policy
   };
 }
 
-function answer(action: PolicyAction, who: string, { tool, reason }: { readonly tool: string; readonly reason?: string | undefined }): Verdict {
+function answer(
+  action: PolicyAction,
+  who: string,
+  { tool, reason }: { readonly tool: string; readonly reason?: string | undefined },
+): Verdict {
   if (action === 'allow') return allow();
   const words = reason ?? `${who} ${verbs[action]} ${tool}.`;
   return { ask, deny, halt }[action](words) as Verdict;

@@ -1,7 +1,8 @@
 // What the define functions leave for the loop: checked, resolved, without the types that users see.
+
+import type { JsonObject, Message, Model, ModelSettings } from '../model/types.js';
 import type { CompiledSchema } from '../schema.js';
 import type { GuardEntry, Limits, Surface } from '../state/events.js';
-import type { JsonObject, Message, Model, ModelSettings } from '../model/types.js';
 import type { Awaitable, CallInfo, GuardInfo, HistoryFilter, ProjectionInfo, ResolvedFlow, Subject, ToolInfo, TurnInfo } from './types.js';
 
 /** The spec of a defined thing stands under this symbol, non-enumerable. The same over copies of the package. */
@@ -28,9 +29,7 @@ export interface GuardrailSpec {
   /** Tool names and patterns of a policy's rules, to be found among the agent's tools. */
   readonly ruleTools: readonly string[] | undefined;
 }
-export interface ProjectFunction {
-  (output: never, info: ProjectionInfo): Awaitable<string>;
-}
+export type ProjectFunction = (output: never, info: ProjectionInfo) => Awaitable<string>;
 export interface ToolSpec {
   readonly kind: 'tool';
   readonly name: string;

@@ -27,7 +27,8 @@ const flowNames = ['effect', 'results', 'authority'] as const;
 type Reader = DefinitionReader<(typeof optionNames)[number]>;
 
 /** Defines a tool. Without `execute` the caller runs it. Throws CONFIG_INVALID, and NAME_TAKEN for two guardrails of one name. */
-export const defineTool = ((def: unknown) => publishTool(readTool(new DefinitionReader('tool', def, optionNames)))) as Definers<unknown>['defineTool'];
+export const defineTool = ((def: unknown) =>
+  publishTool(readTool(new DefinitionReader('tool', def, optionNames)))) as Definers<unknown>['defineTool'];
 
 export function publishTool<T extends Tool<never>>(tool: ToolSpec): T {
   return publish({ name: tool.name, description: tool.description }, tool);
@@ -70,7 +71,9 @@ function readTool(reader: Reader): ToolSpec {
 function refuseForCaller({ name, endsRun, timeoutMs }: ToolSpec): void {
   const option = endsRun ? 'endsRun' : timeoutMs === undefined ? undefined : 'timeoutMs';
   if (option !== undefined) {
-    invalid(`Tool ${name} has \`${option}\` but no \`execute\`, so the caller runs it, outside the run. Give it \`execute\`, or leave \`${option}\` out.`);
+    invalid(
+      `Tool ${name} has \`${option}\` but no \`execute\`, so the caller runs it, outside the run. Give it \`execute\`, or leave \`${option}\` out.`,
+    );
   }
 }
 
@@ -79,10 +82,14 @@ function readToolGuardrails(list: readonly unknown[], name: string): readonly Gu
   for (const guardrail of guardrails) {
     const other = guardrail.on.find((surface) => surface !== 'toolInput' && surface !== 'toolOutput');
     if (other !== undefined) {
-      invalid(`Guardrail ${guardrail.name} of tool ${name} stands on ${other}. A tool's own guardrails stand on toolInput and toolOutput only: give it to the agent or the run.`);
+      invalid(
+        `Guardrail ${guardrail.name} of tool ${name} stands on ${other}. A tool's own guardrails stand on toolInput and toolOutput only: give it to the agent or the run.`,
+      );
     }
     if (!guardrail.matchesTool(name)) {
-      invalid(`Guardrail ${guardrail.name} of tool ${name} looks only at ${guardrail.tools?.join(', ')}, so it would never look at it. Leave \`tools\` out, or name ${name}.`);
+      invalid(
+        `Guardrail ${guardrail.name} of tool ${name} looks only at ${guardrail.tools?.join(', ')}, so it would never look at it. Leave \`tools\` out, or name ${name}.`,
+      );
     }
     refuseUnknownRules(guardrail, [name], `tool ${name}`);
   }
@@ -94,7 +101,9 @@ export function refuseUnknownRules(guardrail: GuardrailSpec, tools: readonly str
   for (const [index, pattern] of (guardrail.ruleTools ?? []).entries()) {
     if (tools.some((tool) => fitsPattern(pattern, tool))) continue;
     const known = tools.length === 0 ? 'It has no tools.' : `Its tools are ${tools.join(', ')}.`;
-    invalid(`Rule ${index + 1} of policy ${guardrail.name} is about ${pattern}, but ${owner} has no such tool. ${suggest(pattern, tools)}${known} Correct the rule, or remove it.`);
+    invalid(
+      `Rule ${index + 1} of policy ${guardrail.name} is about ${pattern}, but ${owner} has no such tool. ${suggest(pattern, tools)}${known} Correct the rule, or remove it.`,
+    );
   }
 }
 
@@ -118,7 +127,9 @@ function readAuthority(list: readonly unknown[], tool: string, known: ReadonlySe
     if (typeof argument === 'string' && (known === undefined || known.has(argument))) continue;
     const names = [...(known ?? [])];
     const hint = typeof argument === 'string' ? suggest(argument, names) : '';
-    invalid(`\`flow.authority\` of tool ${tool} names ${describe(argument)}, which is no argument of it. ${hint}Its arguments are ${names.join(', ')}.`);
+    invalid(
+      `\`flow.authority\` of tool ${tool} names ${describe(argument)}, which is no argument of it. ${hint}Its arguments are ${names.join(', ')}.`,
+    );
   }
   return list as readonly string[];
 }
@@ -127,7 +138,9 @@ function readAuthority(list: readonly unknown[], tool: string, known: ReadonlySe
 function argumentNames(schema: unknown, root: unknown): ReadonlySet<string> | undefined {
   const names = new Set<string>();
   const reference = property(schema, '$ref');
-  const branches = ['allOf', 'anyOf', 'oneOf'].flatMap((key) => (Array.isArray(property(schema, key)) ? (property(schema, key) as unknown[]) : []));
+  const branches = ['allOf', 'anyOf', 'oneOf'].flatMap((key) =>
+    Array.isArray(property(schema, key)) ? (property(schema, key) as unknown[]) : [],
+  );
   if (typeof reference === 'string') {
     const path = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(reference);
     const target = path === null ? undefined : property(property(root, path[1] ?? ''), path[2] ?? '');

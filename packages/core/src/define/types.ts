@@ -1,7 +1,7 @@
 // The one file of inference: what users write, and what is inferred from it. `any` may stand here and nowhere else (it does not).
 import type { $ZodType } from 'zod/v4/core';
-import type { Action, Ask, ErrorClass, Limits, Surface } from '../state/events.js';
 import type { JsonObject, JsonValue, Label, Message, Model, ModelSettings, Part, Via } from '../model/types.js';
+import type { Action, Ask, ErrorClass, Limits, Surface } from '../state/events.js';
 
 export type Awaitable<T> = T | PromiseLike<T>;
 declare const types: unique symbol;
@@ -42,7 +42,11 @@ export interface Span {
   readonly with: string;
 }
 /** What a `check` may answer on these surfaces. `ask` is for `toolInput`, `handoff` and `output` only. */
-export type Verdict<S extends Surface = Surface> = Allow | Deny | Halt | ([S] extends ['toolInput' | 'handoff' | 'output'] ? AskVerdict : never);
+export type Verdict<S extends Surface = Surface> =
+  | Allow
+  | Deny
+  | Halt
+  | ([S] extends ['toolInput' | 'handoff' | 'output'] ? AskVerdict : never);
 
 // ------------------------------------------------------------------------------------------------ subjects
 interface SubjectBase<S extends Surface> {
@@ -142,7 +146,10 @@ export interface GuardInfo<out C = unknown> {
   readonly signal: AbortSignal;
 }
 export type Check<S extends Surface, C = unknown> = (subject: Subject<S>, info: GuardInfo<C>) => Awaitable<Verdict<S>>;
-export type Rewriter<S extends Surface, C = unknown> = (subject: Subject<S>, info: GuardInfo<C>) => Awaitable<Verdict<S> | Rewrite<SurfaceValue[S]>>;
+export type Rewriter<S extends Surface, C = unknown> = (
+  subject: Subject<S>,
+  info: GuardInfo<C>,
+) => Awaitable<Verdict<S> | Rewrite<SurfaceValue[S]>>;
 
 // ------------------------------------------------------------------------------------------------ guardrails
 /** A guardrail that stands on the surfaces `S` and reads a context `C`. */
@@ -164,7 +171,9 @@ interface GuardrailOptions<S extends Surface> {
   /** Its answers are logged, not obeyed. Default false. */
   readonly shadow?: boolean | undefined;
   /** Names or patterns (`refund_*`) of the tools it looks at; for the tool surfaces. Default: all. */
-  readonly tools?: (Extract<S, 'toolInput' | 'toolOutput'> extends never ? Only<"`tools` needs 'toolInput' or 'toolOutput' in `on`"> : readonly string[]) | undefined;
+  readonly tools?:
+    | (Extract<S, 'toolInput' | 'toolOutput'> extends never ? Only<"`tools` needs 'toolInput' or 'toolOutput' in `on`"> : readonly string[])
+    | undefined;
 }
 /** Only checks: may run beside the model. */
 export interface CheckingGuardrail<C, S extends Surface> extends GuardrailOptions<S> {
@@ -205,13 +214,15 @@ export type Route = Answer | Unresolved;
 
 // ------------------------------------------------------------------------------------------------ schemas
 /** A schema of another library that validates and gives its JSON Schema (Standard Schema and Standard JSON Schema). */
-export interface StandardSchema<out I = unknown> {
+export interface StandardSchema<out I = unknown, out Raw = unknown> {
   readonly '~standard': {
     readonly version: 1;
     readonly vendor: string;
-    readonly validate: (value: unknown) => Awaitable<{ readonly value: I; readonly issues?: undefined } | { readonly issues: readonly unknown[] }>;
+    readonly validate: (
+      value: unknown,
+    ) => Awaitable<{ readonly value: I; readonly issues?: undefined } | { readonly issues: readonly unknown[] }>;
     readonly jsonSchema: { readonly input: (options: { readonly target: string }) => Record<string, unknown> };
-    readonly types?: { readonly input: unknown; readonly output: I } | undefined;
+    readonly types?: { readonly input: Raw; readonly output: I } | undefined;
   };
 }
 /** A plain JSON Schema (draft 2020-12). What it describes is not inferred. */
@@ -269,7 +280,11 @@ export interface ToolError extends Error {
   readonly [types]: 'toolError';
 }
 /** The context and the answers that the handoffs in a tool's result bring along. */
-type HandoffContext<R> = [Extract<Awaited<R>, Handoff>] extends [never] ? unknown : [Extract<Awaited<R>, Handoff>] extends [Handoff<infer C>] ? C : never;
+type HandoffContext<R> = [Extract<Awaited<R>, Handoff>] extends [never]
+  ? unknown
+  : [Extract<Awaited<R>, Handoff>] extends [Handoff<infer C>]
+    ? C
+    : never;
 type HandoffAnswers<R> = Awaited<R> extends infer Result ? (Result extends Handoff<never, infer A> ? A : never) : never;
 
 export interface ProjectionInfo<out C = unknown> {
@@ -320,10 +335,16 @@ interface ToolOptions<C, N extends string, I extends object, Raw, R> {
   /** The result is the run's answer. */
   readonly endsRun?: boolean | undefined;
 }
-export interface ToolDef<C, N extends string, I extends object, Raw, R> extends ToolOptions<C, N, I, Raw, R> {
+/** A schema that takes what `execute` gives. */
+type OutputSchema<R, W> = unknown extends R
+  ? $ZodType<unknown, W> | StandardSchema<unknown, W>
+  : [R] extends [W]
+    ? $ZodType<unknown, W> | StandardSchema<unknown, W>
+    : Only<'what `execute` gives does not fit `output`'>;
+export interface ToolDef<C, N extends string, I extends object, Raw, R, W = unknown> extends ToolOptions<C, N, I, Raw, R> {
   readonly input: $ZodType<I, Raw> | StandardSchema<I>;
   /** What it returns. A result that does not fit becomes the error `bad_result`. */
-  readonly output?: $ZodType<unknown, NoInfer<Output<R>>> | StandardSchema | undefined;
+  readonly output?: OutputSchema<NoInfer<Output<R>>, W> | undefined;
   readonly execute: (input: I, info: ToolInfo<C>) => R;
 }
 /** A tool without `execute`: the caller runs it and gives its result to `resume`. */
@@ -399,11 +420,19 @@ export interface Agent<in C = never, out A extends Route = Answer> {
   readonly [types]: { context(context: C): void; readonly answers: A };
 }
 type AnswersOf<T> =
-  T extends Agent<never, infer A> ? A : T extends Handoff<never, infer A> ? A : T extends Tool<never, string, unknown, infer A> ? A : T extends string ? Unresolved<T> : never;
+  T extends Agent<never, infer A>
+    ? A
+    : T extends Handoff<never, infer A>
+      ? A
+      : T extends Tool<never, string, unknown, infer A>
+        ? A
+        : T extends string
+          ? Unresolved<T>
+          : never;
 type NamesIn<A> = A extends Answer<infer N> ? N : never;
 /** All answers reachable from an agent; a name that is now known is resolved. Written out in a field, not as an alias: editors then show the union, not the alias. */
 export interface Answers<N extends string, O, T, H> {
-  readonly all: (Answer<N, O> | AnswersOf<T> | AnswersOf<H>) extends infer A extends Route
+  readonly all: Answer<N, O> | AnswersOf<T> | AnswersOf<H> extends infer A extends Route
     ? A extends Unresolved<infer M>
       ? M extends N | NamesIn<AnswersOf<T> | AnswersOf<H>>
         ? never
@@ -437,11 +466,18 @@ export interface AgentDef<C, N extends string, O, T, H> {
 
 // ------------------------------------------------------------------------------------------------ the define functions
 export interface Definers<C> {
-  readonly defineAgent: <const N extends string, O = string, T extends Tool<C, string, unknown, Route> = never, H extends Agent<C, Route> | Handoff<C, Route> | string = never>(
+  readonly defineAgent: <
+    const N extends string,
+    O = string,
+    T extends Tool<C, string, unknown, Route> = never,
+    H extends Agent<C, Route> | Handoff<C, Route> | string = never,
+  >(
     def: AgentDef<C, N, O, T, H>,
   ) => Agent<C, Answers<N, O, T, H>['all']>;
   readonly defineTool: {
-    <const N extends string, I extends object, Raw, R>(def: ToolDef<C, N, I, Raw, R>): Tool<C & HandoffContext<R>, N, I, HandoffAnswers<R>>;
+    <const N extends string, I extends object, Raw, R, W = unknown>(
+      def: ToolDef<C, N, I, Raw, R, W>,
+    ): Tool<C & HandoffContext<R>, N, I, HandoffAnswers<R>>;
     <const N extends string, I extends object, Raw>(def: CallerToolDef<C, N, I, Raw>): Tool<C, N, I>;
     <const N extends string, R>(def: JsonToolDef<C, N, R>): Tool<C & HandoffContext<R>, N, JsonObject, HandoffAnswers<R>>;
   };

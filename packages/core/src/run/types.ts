@@ -98,7 +98,9 @@ export interface ResumeOptions<C = unknown> extends SharedOptions<C> {
   readonly accept?: 'changed' | undefined;
 }
 /** `O` with the context that the agent needs; an agent without a context takes none. */
-type WithContext<C, O> = unknown extends C ? [options?: O & { readonly context?: undefined }] : [options: O & { readonly context: NoInfer<C> }];
+type WithContext<C, O> = unknown extends C
+  ? [options?: O & { readonly context?: undefined }]
+  : [options: O & { readonly context: NoInfer<C> }];
 /** The options argument of `run` and `stream`: required, with `context`, exactly when the agent has a context type. */
 export type RunArguments<C> = WithContext<C, RunOptions<C>>;
 /** The options argument of `resume`. */
@@ -176,6 +178,10 @@ export type RunFunction = <C, A extends Answer>(agent: Agent<C, A>, input: RunIn
 /** As `run`, to be watched while it goes on. */
 export type StreamFunction = <C, A extends Answer>(agent: Agent<C, A>, input: RunInput, ...options: RunArguments<C>) => RunStream<A>;
 /** Goes on with a run from its log, with people's decisions. */
-export type ResumeFunction = <C, A extends Answer>(agent: Agent<C, A>, target: ResumeTarget, ...options: ResumeArguments<C>) => RunStream<A>;
+export type ResumeFunction = <C, A extends Answer>(
+  agent: Agent<C, A>,
+  target: ResumeTarget,
+  ...options: ResumeArguments<C>
+) => RunStream<A>;
 /** Throws unless the run completed. */
 export type AssertCompletedFunction = <A extends Answer>(result: RunResult<A>) => asserts result is Completed<A>;
