@@ -7,7 +7,7 @@ import type { BuiltRequest, RequestContext } from './build-request.js';
 import { buildRequest, continuedRequest } from './build-request.js';
 import type { ClientOptions } from './client.js';
 import { isMissingKey, lazyClient, missingKey } from './client.js';
-import { providerName, replayable } from './encode-items.js';
+import { isReadable, providerName, replayable } from './encode-items.js';
 import type { CallState } from './failure.js';
 import { aborted, protocolFailure, requestFailure, streamFailure } from './failure.js';
 import { readAnswer } from './read-answer.js';
@@ -18,6 +18,7 @@ import { thinkingTraits } from './thinking.js';
 import type { ProviderTool } from './tool-fields.js';
 import type { AnthropicPrices, TokenCounts } from './usage.js';
 import { addCounts, noTokens, toUsage } from './usage.js';
+import { wellFormedJson } from './well-formed.js';
 import { toolNames } from './wire-names.js';
 
 /** How a Claude model is reached and asked. All options are optional. */
@@ -162,7 +163,7 @@ class AnthropicCall {
     const calls = answer.calls();
     const stopReason = this.#stopReason(answer.stopReason, calls.length > 0);
     const isUsable = stopReason === 'stop' || stopReason === 'tools';
-    const native = said.filter((block) => block.type !== 'text' || replayable([block]).length > 0);
+    const native = wellFormedJson(said.filter(isReadable)) as readonly Block[];
     const detail = stopReason === 'refusal' ? answer.detail : stopReason === 'length' ? answer.stopReason : undefined;
     if (isUsable) for (const call of calls) yield { type: 'tool.call', call };
     yield {

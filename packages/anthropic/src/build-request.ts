@@ -86,13 +86,15 @@ function mergeSettings(defaults: ModelSettings, settings: ModelSettings): ModelS
   return { ...defaults, ...compact(settings as JsonObject) } as ModelSettings;
 }
 
-/** System text and tools: what all conversations of an agent begin with, marked for the cache at its end. */
+/** System text and tools: what all conversations of an agent begin with, marked for the cache; the end of the request is marked by the API. */
 function prefixFields(request: ModelRequest, context: RequestContext, { tools }: ToolFields): JsonObject {
   const asked = request.output !== undefined && formatOf(request, context) === undefined ? inWords(request.output.schema) : '';
   const system = [request.system, asked].filter(hasText).map(wellFormed).join('\n\n');
-  if (context.cache === 'off') return { system: system === '' ? undefined : system, tools: tools as JsonValue | undefined };
-  if (system !== '') return { ...cached, system: [{ ...textBlock(system), ...cached }], tools: tools as JsonValue | undefined };
-  return { ...cached, tools: tools?.map((tool, index) => (index === tools.length - 1 ? { ...tool, ...cached } : tool)) };
+  return {
+    ...(context.cache === 'off' ? {} : cached),
+    system: system === '' ? undefined : context.cache === 'off' ? system : [{ ...textBlock(system), ...cached }],
+    tools: tools as JsonValue | undefined,
+  };
 }
 
 function withNote(messages: readonly WireMessage[], note: string | undefined): readonly WireMessage[] {

@@ -94,9 +94,14 @@ function nativeForm(item: AssistantMessage): AssistantForm | undefined {
   return isWhole ? { blocks, ids: calls.map(({ id }) => String(id)), isNative: true } : undefined;
 }
 
+/** False for text blocks without a readable character: the API sends them, and refuses them. */
+export function isReadable(block: Block): boolean {
+  return block.type !== 'text' || (typeof block.text === 'string' && hasText(block.text));
+}
+
 /** Blocks of an answer without those that the API never takes back: text that cannot be read, and thinking that nothing follows. */
 export function replayable(blocks: readonly Block[]): readonly Block[] {
-  const kept = blocks.filter((block) => block.type !== 'text' || (typeof block.text === 'string' && hasText(block.text)));
+  const kept = blocks.filter(isReadable);
   while (isThinking(kept.at(-1))) kept.pop();
   return (kept.length === blocks.length ? wellFormedJson(blocks) : wellFormedJson(kept)) as readonly Block[];
 }

@@ -55,6 +55,11 @@ export class FakeApi {
     this.#replies.push(...replies);
   }
 
+  /** Forgets the answers that were not asked for. */
+  dropScript(): void {
+    this.#replies.length = 0;
+  }
+
   get last(): SeenBody {
     const seen = this.seen.at(-1);
     if (seen === undefined) throw new Error('no request was sent');
