@@ -11,7 +11,10 @@ export interface Failing {
   readonly delivered: boolean;
 }
 
-/** The provider's own message is never used: it can quote the request. Only short words of its `code` and `type` are. */
+/**
+ * The request failed before anything of an answer was seen. The provider's own message is never used: it can quote the request. Only short
+ * words of its `code` and `type` are.
+ */
 export function requestFailure(thrown: unknown, failing: Failing): GuardloopError {
   if (GuardloopError.is(thrown)) return thrown;
   const fields = recordOf(thrown) ?? {};
@@ -27,7 +30,7 @@ export function requestFailure(thrown: unknown, failing: Failing): GuardloopErro
         : 'The request could not be sent';
   return new GuardloopError('MODEL_FAILED', `${what} to a request for model ${failing.model}. ${advice(status, isConnection)}`, {
     cause: thrown,
-    isRetryable: !failing.delivered && (isConnection || isRetryableStatus(status, word, headers)),
+    isRetryable: isConnection || isRetryableStatus(status, word, headers),
     details: details(failing, { status, word, requestId: headers?.get('x-request-id') ?? undefined, retryAfterMs: retryAfterMs(headers) }),
   });
 }

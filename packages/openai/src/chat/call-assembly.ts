@@ -24,8 +24,8 @@ type Fields = Record<string, unknown>;
 
 /**
  * Puts calls together from their pieces. The API keys them by `index`; servers that imitate it reuse, skip or leave out indexes and ids.
- * So a non-empty id that is new opens a call whatever its index; without an id, a piece belongs to the last call of its index (or the last
- * call), unless it names a tool and that call is already named and cannot go on.
+ * So a non-empty id that is new opens a call whatever its index; without one, a piece belongs to the last call of its index (or the last
+ * call). A piece that names a tool opens a call where the call that it would belong to is named already and cannot go on.
  */
 export class CallAssembly {
   readonly #calls: OpenCall[] = [];
@@ -60,15 +60,13 @@ export class CallAssembly {
     const id = textOf(delta.id);
     const index = typeof delta.index === 'number' ? delta.index : undefined;
     const name = textOf(recordOf(delta.function)?.name);
-    const candidate = index === undefined ? this.#calls.at(-1) : this.#calls.findLast((call) => call.index === index);
-    if (id !== '') {
-      const same = this.#calls.findLast((call) => call.id === id && (index === undefined || call.index === index));
-      if (same !== undefined && !(index === undefined && touched.has(same) && name !== '')) return same;
-      const isNamedLate = candidate !== undefined && candidate.id === '' && (name === '' || candidate.name === '');
-      return isNamedLate ? candidate : this.#open(id, index);
-    }
-    if (candidate === undefined || (index === undefined && name !== '' && touched.has(candidate))) return this.#open('', index);
-    return name !== '' && candidate.name !== '' && !canGoOn(candidate, name, inputText(delta)) ? this.#open('', index) : candidate;
+    const isAt = (call: OpenCall): boolean => index === undefined || call.index === undefined || call.index === index;
+    const same = id === '' ? undefined : this.#calls.findLast((call) => call.id === id && isAt(call));
+    const call = same ?? (index === undefined ? this.#calls.at(-1) : this.#calls.findLast((other) => other.index === index));
+    if (call === undefined || (id !== '' && call.id !== '' && call.id !== id)) return this.#open(id, index);
+    const isNamedAgain = name !== '' && call.name !== '';
+    const goesOn = !isNamedAgain || ((index !== undefined || !touched.has(call)) && canGoOn(call, name, inputText(delta)));
+    return goesOn ? call : this.#open(id, index);
   }
 
   #open(id: string, index: number | undefined): OpenCall {
@@ -99,6 +97,7 @@ function canGoOn(call: OpenCall, name: string, text: string): boolean {
 }
 
 function isWhole(input: string): boolean {
+  if (!input.trimEnd().endsWith('}')) return false;
   try {
     JSON.parse(input);
     return true;

@@ -27,6 +27,7 @@ class ChatServer {
   readonly problems: string[] = [];
   answers: Answer[] = [];
   closedEarly = 0;
+  connections = 0;
   readonly #server: Server = createServer((request, response) => {
     let text = '';
     request.setEncoding('utf8').on('data', (piece: string) => {
@@ -45,6 +46,9 @@ class ChatServer {
   });
 
   async open(): Promise<string> {
+    this.#server.on('connection', () => {
+      this.connections += 1;
+    });
     await new Promise<void>((resolve) => {
       this.#server.listen(0, '127.0.0.1', resolve);
     });
@@ -341,6 +345,37 @@ describe('calls', () => {
     expect(answer.calls.map((call) => ('input' in call ? call.input : undefined))).toEqual([{ city: 'P' }, { city: 'Q' }, { city: 'R' }]);
   });
 
+  test.each<[string, readonly string[]]>([
+    ['in one delta with neither id, index nor arguments', [calls({ function: { name: 'w', arguments: '' } }, { function: { name: 'w' } })]],
+    ['in one delta with the same id and no index', [calls({ id: 'x', function: { name: 'w' } }, { id: 'x', function: { name: 'w' } })]],
+    [
+      'whole, with the same id and index',
+      Array.from({ length: 2 }, () => calls({ index: 0, id: 'x', function: { name: 'w', arguments: '{}' } })),
+    ],
+    [
+      'with the same id and another index',
+      [calls({ index: 0, id: 'x', function: { name: 'w' } }), calls({ index: 1, id: 'x', function: { name: 'w' } })],
+    ],
+    [
+      'of another tool under the same index, after arguments',
+      [calls({ index: 0, function: { name: 'w', arguments: '{}' } }), calls({ index: 0, function: { name: 'v' } })],
+    ],
+  ])('S040: two calls %s stay apart', async (_name, deltas) => {
+    expect((await called([...deltas, finish('tool_calls'), done])).calls).toHaveLength(2);
+  });
+
+  test('an id that comes late, or with an index only later, opens no second call', async () => {
+    for (const first of [{ index: 0 }, { id: 'a' }]) {
+      const answer = await called([
+        calls({ ...first, function: { name: 'w', arguments: '{"city"' } }),
+        calls({ index: 0, id: 'a', function: { arguments: ':"P"}' } }),
+        finish('tool_calls'),
+        done,
+      ]);
+      expect(answer.calls).toEqual([{ providerId: 'a', name: 'w', input: { city: 'P' } }]);
+    }
+  });
+
   test('a name that is repeated in each piece, or comes in pieces, is one name', async () => {
     const repeated = await called([
       calls({ index: 0, id: 'a', function: { name: 'w', arguments: '{"city"' } }),
@@ -435,6 +470,11 @@ describe('calls', () => {
     const { seen, error } = await failing(chat());
     expect(seen.map((event) => event.type)).toEqual(['tool.delta']);
     expect(error.code).toBe('MODEL_PROTOCOL');
+  });
+
+  test('S045: an empty finish reason is none', async () => {
+    server.answers = [{ steps: [frame({ choices: [{ index: 0, delta: { content: 'x' }, finish_reason: '' }] })] }];
+    expect((await failing(chat())).error.code).toBe('MODEL_PROTOCOL');
   });
 
   test('S038: an answer that was cut or refused gives out no call', async () => {
@@ -879,14 +919,23 @@ describe('abort', () => {
   });
 
   test('a whole answer leaves no listener, and its connection is used again', async () => {
-    server.answers = [said('a'), said('b')];
+    const slow = { steps: [delta({ content: 'a' }), finish('stop'), done, { waitMs: 30 }] };
+    server.answers = [slow, said('b')];
     const { controller, listeners } = counted();
     const model = chat();
     await events(model, baseRequest, controller.signal);
     expect(listeners()).toBe(0);
-    await sleep(20);
+    await sleep(80);
     await events(model, baseRequest, controller.signal);
-    expect(server.closedEarly).toBe(0);
+    expect(server.connections).toBe(1);
+  });
+
+  test('a server that says it is done and does not hang up holds nothing back, and is hung up on', async () => {
+    server.answers = [{ steps: [delta({ content: 'a' }), finish('stop'), done, { waitMs: 5_000 }] }];
+    const began = Date.now();
+    expect((await events(chat())).at(-1)?.type).toBe('end');
+    expect(Date.now() - began).toBeLessThan(1_000);
+    await vi.waitFor(() => expect(server.closedEarly).toBe(1));
   });
 });
 

@@ -55,12 +55,7 @@ export class Transcripts {
       transcript = new Transcript(this);
       this.#byMessages.set(messages, transcript);
     }
-    try {
-      return transcript.catchUp(messages);
-    } catch (error) {
-      this.#byMessages.delete(messages);
-      throw error;
-    }
+    return transcript.catchUp(messages);
   }
 
   user(message: UserMessage): WireMessage {
