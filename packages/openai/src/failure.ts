@@ -85,7 +85,7 @@ export function isContentFilter(error: unknown): boolean {
 }
 
 /** A word of the provider's that is safe to show: short, and made like an identifier. */
-export function safeWord(value: unknown): string | undefined {
+function safeWord(value: unknown): string | undefined {
   return typeof value === 'string' && /^[a-z][a-z0-9_.-]{0,63}$/i.test(value) ? value : undefined;
 }
 
