@@ -120,10 +120,9 @@ class AnthropicCall {
     try {
       for (;;) {
         const answer = new AnswerAssembly(toolNames(request.tools));
-        yield* this.#round(client, said.length === 0 ? built : continuedRequest(built, saidSoFar(said)), {
-          answer,
-          signal: controller.signal,
-        });
+        const next = said.length === 0 ? built : continuedRequest(built, saidSoFar(said));
+        // Not `yield* batch`: delegation costs an async generator three turns of the event loop for each event.
+        for await (const batch of this.#round(client, next, { answer, signal: controller.signal })) for (const event of batch) yield event;
         said.push(...answer.blocks());
         this.#counts = addCounts(this.#counts, answer.counts);
         if (answer.stopReason !== 'pause_turn') {
@@ -142,16 +141,16 @@ class AnthropicCall {
     client: ReturnType<ReturnType<typeof lazyClient>>,
     built: BuiltRequest,
     { answer, signal }: { readonly answer: AnswerAssembly; readonly signal: AbortSignal },
-  ): AsyncGenerator<ModelEvent> {
+  ): AsyncGenerator<readonly ModelEvent[]> {
     this.#rounds += 1;
     if (this.#rounds > mostPauses + 1) {
       throw protocolFailure(`Anthropic paused its answer more than ${mostPauses} times`, this.#state());
     }
     const response = yield* sendRequest(client, { ...built, signal, attempts: this.#attempts });
     if (response.body !== null) {
-      for await (const event of readAnswer(response.body, answer, signal)) {
+      for await (const batch of readAnswer(response.body, answer, signal)) {
         this.#delivered = true;
-        yield event;
+        yield batch;
       }
     }
     signal.throwIfAborted();

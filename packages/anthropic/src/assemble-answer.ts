@@ -146,7 +146,7 @@ export class AnswerAssembly {
 
   #readable(type: 'text.delta' | 'reasoning.delta', open: OpenBlock, piece: string): readonly ModelEvent[] {
     let text = open.carry + piece;
-    open.carry = /[\uD800-\uDBFF]$/.test(text) ? text.slice(-1) : '';
+    open.carry = isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.slice(-1) : '';
     if (open.carry !== '') text = text.slice(0, -1);
     return text === '' ? [] : [{ type, text: wellFormed(text) }];
   }
@@ -185,6 +185,10 @@ export class AnswerAssembly {
     const input = parse(json);
     return input === undefined ? { ...head, unparsable: json } : { ...head, input };
   }
+}
+
+function isHighSurrogate(unit: number): boolean {
+  return unit >= 0xd800 && unit <= 0xdbff;
 }
 
 function parse(json: string): JsonValue | undefined {

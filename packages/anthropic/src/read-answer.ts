@@ -19,14 +19,14 @@ const known = new Set([
 const drainMs = 1_000;
 
 /**
- * Feeds a response into an assembly and passes on what comes out, up to the end of the message. Ends quietly when the body ends too early,
- * or when the signal is aborted: `answer.isFinished` and the signal tell which.
+ * Feeds a response into an assembly and passes on what comes out, chunk by chunk, up to the end of the message. Ends quietly when the body
+ * ends too early, or when the signal is aborted: `answer.isFinished` and the signal tell which.
  */
 export async function* readAnswer(
   body: ReadableStream<Uint8Array>,
   answer: AnswerAssembly,
   signal: AbortSignal,
-): AsyncGenerator<ModelEvent> {
+): AsyncGenerator<readonly ModelEvent[]> {
   const reader = body.getReader();
   const cancel = (): void => void reader.cancel().catch(() => {});
   signal.addEventListener('abort', cancel, { once: true });
@@ -36,16 +36,32 @@ export async function* readAnswer(
       const { value, done } = await reader.read();
       isDone = done;
       if (signal.aborted) break;
-      for (const event of done ? decoder.end().filter(isWhole) : decoder.push(value)) {
-        yield* take(event, answer);
-        if (answer.isFinished) break;
-      }
+      const batch = takeAll(done ? decoder.end().filter(isWhole) : decoder.push(value), answer);
+      if (batch.events.length > 0) yield batch.events;
+      if (batch.failure !== undefined) throw batch.failure;
     }
   } finally {
     signal.removeEventListener('abort', cancel);
     if (answer.isFinished) void drain(reader);
     else cancel();
   }
+}
+
+/** What came before a failure in the same chunk counts, as it would have if it had come in a chunk of its own. */
+function takeAll(
+  events: readonly ServerEvent[],
+  answer: AnswerAssembly,
+): { readonly events: readonly ModelEvent[]; readonly failure?: unknown } {
+  const taken: ModelEvent[] = [];
+  try {
+    for (const event of events) {
+      taken.push(...take(event, answer));
+      if (answer.isFinished) break;
+    }
+  } catch (failure) {
+    return { events: taken, failure };
+  }
+  return { events: taken };
 }
 
 /** A stream that ends in the middle of an event just ended too early. */

@@ -59,7 +59,7 @@ export class Attempts {
 }
 
 /** Sends one request and reports its retries as they happen. Rejects at once when the signal is aborted, whatever `fetch` does. */
-export async function* sendRequest(client: MessagesClient, sending: Sending): AsyncGenerator<Retry, Response> {
+export async function* sendRequest(client: MessagesClient, sending: Sending): AsyncGenerator<readonly Retry[], Response> {
   const { attempts, signal } = sending;
   attempts.begin();
   const answered = client.messages
@@ -69,7 +69,8 @@ export async function* sendRequest(client: MessagesClient, sending: Sending): As
   try {
     for (;;) {
       const response = await Promise.race([answered, attempts.retried(), aborted.promise]);
-      yield* attempts.takeRetries();
+      const retries = attempts.takeRetries();
+      if (retries.length > 0) yield retries;
       if (response !== undefined) return response;
     }
   } catch (error) {
