@@ -32,7 +32,7 @@ export interface QuarantineStore {
   delete(key: string): Promise<void>;
 }
 /** Watches a run, cannot change it. What it throws is shown as `observer.error`; it is not waited for. */
-export type Observer = (event: RunEvent) => unknown;
+export type Observer = ((event: RunEvent) => unknown) | { readonly [T in RunEvent['type']]?: ((event: Extract<RunEvent, { readonly type: T }>) => unknown) | undefined };
 /** Text that a view writes itself, for example a summary: checked as an `input` item with `via: 'view'`. */
 export interface ViewText {
   readonly text: string;
@@ -96,6 +96,10 @@ export interface ResumeOptions<C = unknown> extends SharedOptions<C> {
   readonly decisions?: Decisions | undefined;
   /** `changed`: go on although a guardrail that stood when the run began is missing now. */
   readonly accept?: 'changed' | undefined;
+  /** For a run that was cut before its input was accepted: the input again. */
+  readonly input?: RunInput | undefined;
+  /** As `history` was given to `run`; goes with `input`. */
+  readonly history?: readonly HistoryItem[] | undefined;
 }
 /** `O` with the context that the agent needs; an agent without a context takes none. */
 type WithContext<C, O> = unknown extends C

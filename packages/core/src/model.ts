@@ -1,0 +1,31 @@
+// Subpath ./model: all that an adapter may see.
+export { GuardloopError, safeCause } from './errors.js';
+export type { ErrorCode, SafeCause } from './errors.js';
+export { collect } from './model/collect.js';
+export type { ModelAnswer } from './model/collect.js';
+export type {
+  AssistantMessage,
+  FilePart,
+  ImagePart,
+  JsonObject,
+  JsonValue,
+  Label,
+  Message,
+  Model,
+  ModelCall,
+  ModelEvent,
+  ModelRequest,
+  ModelSettings,
+  NativeMessage,
+  Origin,
+  Part,
+  StopReason,
+  TextPart,
+  ToolCall,
+  ToolChoice,
+  ToolMessage,
+  ToolSpec,
+  Usage,
+  UserMessage,
+  Via,
+} from './model/types.js';

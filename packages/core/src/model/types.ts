@@ -1,0 +1,202 @@
+// The contract between core and a model adapter. Imports nothing.
+
+/** Any JSON value. */
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue | undefined };
+export type JsonObject = { readonly [key: string]: JsonValue | undefined };
+
+/** Who made a piece of text. */
+export type Origin = 'developer' | 'user' | `tool:${string}` | `agent:${string}`;
+
+/** Where a piece of text comes from, and whether orders in it may be followed. */
+export interface Label {
+  readonly origin: Origin;
+  readonly integrity: 'trusted' | 'untrusted';
+}
+
+export interface TextPart {
+  readonly type: 'text';
+  readonly text: string;
+  readonly label?: Label | undefined;
+}
+/** An image: base64 `data` with its media type, or a `url`. Exactly one of the two is given. */
+export interface ImagePart {
+  readonly type: 'image';
+  /** For example `image/webp`. Required with `data`. */
+  readonly mediaType?: string | undefined;
+  /** Base64, without a `data:` prefix. */
+  readonly data?: string | undefined;
+  readonly url?: string | undefined;
+  readonly label?: Label | undefined;
+}
+/** A document: base64 `data` with its media type, or a `url`. */
+export interface FilePart {
+  readonly type: 'file';
+  readonly mediaType: string;
+  readonly data?: string | undefined;
+  readonly url?: string | undefined;
+  readonly name?: string | undefined;
+  readonly label?: Label | undefined;
+}
+export type Part = TextPart | ImagePart | FilePart;
+
+/** How a user-role item came into an agent's view. */
+export type Via = 'user' | 'session' | 'handoff' | 'view' | 'parent' | 'developer';
+
+export interface UserMessage {
+  readonly role: 'user';
+  /** Unique in the log. */
+  readonly id: string;
+  readonly via: Via;
+  readonly parts: readonly Part[];
+  readonly label: Label;
+}
+
+/** A call as the transcript keeps it. Core numbers calls `<turn>.<index>`; the provider's id is kept only for replay to it. */
+export interface ToolCall {
+  /** `<turn>.<index>`, unique in its run. */
+  readonly id: string;
+  /** The id that the provider gave; may be empty, missing, or repeated by careless providers. Never a key. */
+  readonly providerId?: string | undefined;
+  readonly name: string;
+  /** Always an object. `{}` when the call was refused or could not be parsed. */
+  readonly input: JsonObject;
+}
+
+/** The provider's own message, opaque to core: replayed as it is to the provider that made it, or left out. */
+export interface NativeMessage {
+  /** The maker: equal to `Model.provider`. */
+  readonly provider: string;
+  readonly message: JsonValue;
+}
+
+export interface AssistantMessage {
+  readonly role: 'assistant';
+  /** Unique in the log. */
+  readonly id: string;
+  readonly agent: string;
+  /** May be empty where there are calls. */
+  readonly text: string;
+  readonly calls: readonly ToolCall[];
+  /** Only if nothing of the answer was rewritten, refused or edited. */
+  readonly native?: NativeMessage | undefined;
+  readonly label: Label;
+}
+
+/** The result of one call. Stands after its assistant message, results in call order, nothing between. */
+export interface ToolMessage {
+  readonly role: 'tool';
+  /** Unique in the log. */
+  readonly id: string;
+  /** The `id` of the {@link ToolCall} in the nearest assistant message before. */
+  readonly callId: string;
+  readonly tool: string;
+  /** What the model is shown: text, or parts where there are images or files. */
+  readonly content: string | readonly Part[];
+  readonly isError: boolean;
+  /** Core's own words beside the content (cut marks, repeat notices). Adapters put them after the content. */
+  readonly note?: string | undefined;
+  readonly label: Label;
+}
+
+export type Message = UserMessage | AssistantMessage | ToolMessage;
+
+/** What one or several model calls used. Counts are tokens. */
+export interface Usage {
+  /** Model requests made, failed attempts included. */
+  readonly requests: number;
+  /** All input tokens, cached ones included. */
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  readonly cacheReadTokens?: number | undefined;
+  readonly cacheWriteTokens?: number | undefined;
+  readonly reasoningTokens?: number | undefined;
+  /** In the currency of the adapter's price option; left out when no price is known. */
+  readonly cost?: number | undefined;
+}
+
+export interface ToolSpec {
+  readonly name: string;
+  readonly description: string;
+  /** JSON Schema (draft 2020-12) of the input; its root is an object. */
+  readonly schema: JsonObject;
+}
+
+export type ToolChoice = 'auto' | 'required' | 'none' | { readonly tool: string };
+
+/** Settings that every adapter maps to its provider. An adapter refuses or warns about what its provider does not have. */
+export interface ModelSettings {
+  readonly temperature?: number | undefined;
+  readonly topP?: number | undefined;
+  /** Tokens. */
+  readonly maxTokens?: number | undefined;
+  /** Lifted by core after its first use when it forces a call. */
+  readonly toolChoice?: ToolChoice | undefined;
+  readonly parallelToolCalls?: boolean | undefined;
+  readonly stopSequences?: readonly string[] | undefined;
+  /** Reasoning effort; adapters map it to what their provider has. */
+  readonly reasoning?: 'off' | 'low' | 'medium' | 'high' | { readonly maxTokens: number } | undefined;
+  /** Fields passed to the provider's request as they are, by adapter name. */
+  readonly extra?: { readonly [provider: string]: JsonObject } | undefined;
+}
+
+export interface ModelRequest {
+  /** The active agent. */
+  readonly agent: string;
+  /** Recorded answers of the run plus one, refused ones included. */
+  readonly turn: number;
+  /** Instructions; may be empty, then no system text is sent. */
+  readonly system: string;
+  /**
+   * The agent's view, oldest first. A live, read-only view: within one activation of an agent the array grows and items never change,
+   * so an adapter may keep wire forms by item. It is valid during the call; copy it to keep it.
+   */
+  readonly messages: readonly Message[];
+  /** Core's own words for this one request; goes last, user role. */
+  readonly note?: string | undefined;
+  readonly tools: readonly ToolSpec[];
+  readonly toolChoice?: ToolChoice | undefined;
+  /** Wanted structured answer. */
+  readonly output?: { readonly name: string; readonly schema: JsonObject } | undefined;
+  readonly settings: ModelSettings;
+}
+
+/** `refusal`: the provider or its content filter refused. `length`: cut by a token limit. */
+export type StopReason = 'stop' | 'tools' | 'length' | 'refusal';
+
+/** A call as a model made it: complete and parsed, or marked unparsable with its raw text. */
+export type ModelCall =
+  | { readonly providerId?: string | undefined; readonly name: string; readonly input: JsonValue }
+  | { readonly providerId?: string | undefined; readonly name: string; readonly unparsable: string };
+
+export type ModelEvent =
+  | { readonly type: 'text.delta'; readonly text: string }
+  | { readonly type: 'reasoning.delta'; readonly text: string }
+  /** A piece of the arguments of the call with this index (order of first appearance, from 0). */
+  | { readonly type: 'tool.delta'; readonly index: number; readonly text: string }
+  /** One for each call, in order of first appearance, only when the arguments are complete. */
+  | { readonly type: 'tool.call'; readonly call: ModelCall }
+  /** An attempt failed and another follows; nothing was passed on of the failed one. */
+  | { readonly type: 'retry'; readonly attempt: number; readonly waitMs: number }
+  /** Exactly once, last. A stream without it is a failure. */
+  | {
+      readonly type: 'end';
+      readonly stopReason: StopReason;
+      readonly usage: Usage;
+      readonly native?: JsonValue | undefined;
+      /** Why, where the provider says so; safe words only. */
+      readonly detail?: string | undefined;
+    };
+
+/**
+ * A model. `stream` is called once for each model call; it throws {@link GuardloopError} with `MODEL_FAILED` (provider or network, with
+ * status, request id and retry-after in `details`) or `MODEL_PROTOCOL`, and stops promptly when the signal is aborted.
+ */
+export interface Model {
+  /** For logs: for example `gpt-5`. */
+  readonly id: string;
+  /** The maker of native messages: for example `openai.chat`. */
+  readonly provider: string;
+  /** Names of tools that the provider executes itself; listed in `coverage` and refused unless the agent lists them as unguarded. */
+  readonly providerTools?: readonly string[] | undefined;
+  stream(request: ModelRequest, options: { readonly signal: AbortSignal }): AsyncIterable<ModelEvent>;
+}

@@ -1,0 +1,59 @@
+import { GuardloopError } from '../errors.js';
+import type { JsonValue, Label, ModelCall, StopReason, Usage } from '../model/types.js';
+import type { RecordedError } from '../state/events.js';
+import type { RunHandle } from './handle.js';
+import { deepFreeze } from './plain-output.js';
+import type { Release } from './release.js';
+import type { Offered } from './stand.js';
+
+/** A drained answer that nothing has judged yet. Lives only in memory, and in quarantine. */
+export interface RawAnswer {
+  readonly text: string;
+  readonly reasoning: string;
+  readonly calls: readonly ModelCall[];
+  readonly native: JsonValue | undefined;
+  readonly usage: Usage;
+  readonly stopReason: StopReason;
+  readonly provider: string;
+}
+
+/** How an answer is to be finished. */
+export interface Finishing {
+  readonly turn: number;
+  readonly names: ReadonlyMap<string, Offered>;
+  /** The last answer after a limit: its calls do not run. */
+  readonly isFinal: boolean;
+  readonly release: Release;
+  readonly label: Label;
+  /** The reasoning was shown already, since nothing guards it. */
+  readonly isReasoningShown: boolean;
+  /** A person approved this answer: asks are answered, and only checks are asked again. */
+  readonly approvedRevision?: number | undefined;
+}
+
+/** The label of what the active agent's model says now. */
+export function answerLabel(handle: RunHandle): Label {
+  const { agent, conversation } = handle.state;
+  return { origin: `agent:${agent}`, integrity: conversation.isUntrusted ? 'untrusted' : 'trusted' };
+}
+
+export function recordError(error: GuardloopError): RecordedError {
+  return {
+    code: error.code,
+    message: error.message,
+    isRetryable: error.isRetryable,
+    ...(Object.keys(error.details).length > 0 ? { details: error.details as never } : {}),
+    ...(error.cause === undefined ? {} : { cause: error.cause }),
+  };
+}
+
+/** The JSON of an answer; a single code fence around the whole is taken off. */
+export function readJson(text: string): { readonly value: JsonValue | undefined; readonly misfit?: string } {
+  const fenced = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text);
+  try {
+    return { value: deepFreeze(JSON.parse(fenced?.[1] ?? text) as JsonValue) };
+  } catch (thrown) {
+    const at = thrown instanceof Error ? /position (\d+)/.exec(thrown.message)?.[1] : undefined;
+    return { value: undefined, misfit: at === undefined ? 'it is not valid JSON' : `it is not valid JSON at position ${at}` };
+  }
+}

@@ -1,0 +1,249 @@
+import { resolveAgents } from '../define/resolve.js';
+import type { AgentSpec } from '../define/specs.js';
+import { GuardloopError } from '../errors.js';
+import type { JsonObject } from '../model/types.js';
+import type { Approval, LogEvent } from '../state/events.js';
+import { recordLimits, resolveLimits } from '../state/limits.js';
+import { readLog } from '../state/log.js';
+import { fold, type LogState, type RunState } from '../state/state.js';
+import type { Channel } from './channel.js';
+import { endRun } from './end-run.js';
+import { isPromise, type Root, RunHandle } from './handle.js';
+import { loop } from './loop.js';
+import { Observers } from './observers.js';
+import { type Options, readInput, readSession } from './options.js';
+import { deepFreeze } from './plain-output.js';
+import { standOf } from './plan.js';
+import { openApprovals } from './result.js';
+import { StoreWriter } from './store-writer.js';
+import type { SessionReference } from './types.js';
+
+const newId = (prefix: string): string => `${prefix}${globalThis.crypto.randomUUID().replaceAll('-', '').slice(0, 16)}`;
+
+/** Makes what the runs of one tree share. */
+function makeRoot(options: Options, events: readonly LogEvent[], session: SessionReference | undefined, channel: Channel | undefined): { readonly root: Root; attach(handle: RunHandle): void } {
+  const log = fold(events);
+  const writerId = newId('w');
+  let handle: RunHandle | undefined;
+  const writer = session && new StoreWriter(session.store, session.id, log.seq, writerId, (error) => handle?.abort({ kind: 'store', error }));
+  const root: Root = {
+    log,
+    events: [...events],
+    writer,
+    writerId,
+    channel,
+    observers: options.observers.length === 0 ? undefined : new Observers(options.observers, (event) => {
+      channel?.push(event);
+      root.observers?.tell(event);
+    }),
+    clock: options.clock,
+    context: options.context,
+    settings: options.settings,
+    runGuards: options.guards,
+    edits: new Map(),
+    results: new Map(),
+    loop,
+  };
+  return { root, attach: (given) => (handle = given) };
+}
+
+async function loadEvents({ store, id }: SessionReference): Promise<readonly LogEvent[]> {
+  let events: readonly LogEvent[];
+  try {
+    events = await store.load(id);
+  } catch (thrown) {
+    if (GuardloopError.is(thrown)) throw thrown;
+    throw new GuardloopError('STORE_FAILED', `The session store failed to load ${id}. Nothing was run; look at the cause.`, { cause: thrown, isRetryable: true });
+  }
+  return readLog({ version: 1, events });
+}
+
+/** Writes what enters the run, and waits for it: the loser of two writers shows and does nothing. */
+async function fence(root: Root): Promise<void> {
+  for (let wait = root.writer?.barrier(); wait; wait = root.writer?.barrier()) await wait;
+  if (root.writer?.failure) throw root.writer.failure;
+}
+
+function activeAgent(log: LogState, agents: ReadonlyMap<string, AgentSpec>, start: AgentSpec): AgentSpec {
+  const active = log.conversation.agent;
+  return (active === undefined ? undefined : agents.get(active)) ?? start;
+}
+
+/** Starts a new run. Throws before the run is entered. */
+export async function beginRun(start: AgentSpec, input: unknown, options: Options, channel: Channel | undefined): Promise<RunHandle> {
+  const limits = resolveLimits(options.limits);
+  const runId = options.runId ?? newId('r');
+  const agents = new Map(resolveAgents(start));
+  readInput(input, options.history, runId, start.name);
+  const { session } = options;
+  const { root, attach } = makeRoot(options, session ? await loadEvents(session) : [], session, channel);
+  if (root.log.runs.has(runId)) throw new GuardloopError('CONFIG_INVALID', `The session has a run ${runId} already. Give another runId, or none.`);
+  const before = root.log.root;
+  if (before && before.ended === undefined) {
+    if (!options.isAbandoning) {
+      throw new GuardloopError('RESUME_MISMATCH', `The last run of the session, ${before.id}, has not ended: it waits for people or was cut. Resume it, or give unfinished: 'abandon' to end it.`);
+    }
+    const old = new RunHandle(root, before, new Map(agents), undefined, false);
+    old.append({ type: 'run.resume', writer: root.writerId, manifest: before.manifest });
+    abandon(old);
+  }
+  const agent = activeAgent(root.log, agents, start);
+  const messages = readInput(input, options.history, runId, agent.name);
+  const event: LogEvent = {
+    type: 'run.start',
+    seq: root.log.seq + 1,
+    at: root.clock.now(),
+    run: runId,
+    agent: agent.name,
+    writer: root.writerId,
+    limits: recordLimits(limits),
+    manifest: standOf(agent, root.runGuards).manifest,
+    ...(options.onLimit === 'finalize' ? { onLimit: 'finalize' } : {}),
+  };
+  const publisher = new RunHandle(root, undefined as never, agents, undefined, true);
+  publisher.publish(event);
+  const state = root.log.runs.get(runId);
+  if (state === undefined) throw new GuardloopError('INTERNAL', `The run ${runId} was not entered into its log.`);
+  await fence(root);
+  const handle = new RunHandle(root, state, agents, undefined, true);
+  attach(handle);
+  handle.input = messages;
+  return handle;
+}
+
+/** Ends an unfinished run, its child runs first. */
+function abandon(handle: RunHandle): void {
+  for (const child of handle.state.children.values()) {
+    if (child.ended === undefined) abandon(new RunHandle(handle.root, child, handle.agents, handle, false));
+  }
+  endRun(handle, { status: 'cancelled', reason: undefined });
+}
+
+const mismatch = (message: string): GuardloopError => new GuardloopError('RESUME_MISMATCH', message);
+
+/** Goes on with the last run of a log, or gives back one that has ended. Throws before anything is appended. */
+export async function beginResume(start: AgentSpec, target: unknown, options: Options, channel: Channel | undefined): Promise<RunHandle> {
+  const agents = new Map(resolveAgents(start));
+  const isSession = typeof target === 'object' && target !== null && 'store' in target;
+  const session = isSession ? readSession(target) : undefined;
+  const { root, attach } = makeRoot(options, session ? await loadEvents(session) : readLog(target), session, channel);
+  const state = root.log.root;
+  if (state === undefined) throw mismatch('The log holds no run. Start one with `run`.');
+  const limits = options.limits === undefined ? undefined : resolveLimits(options.limits, state.limits);
+  const handle = new RunHandle(root, state, agents, undefined, true);
+  attach(handle);
+  const decisions = readDecisions(options.decisions);
+  const { ended } = state;
+  const canReopen = ended !== undefined && (ended.status === 'exhausted' || ended.status === 'cancelled' || ended.status === 'failed' || (ended.status === 'blocked' && ended.refusal?.failed === true));
+  if (ended && !canReopen) {
+    if (decisions.size > 0) throw mismatch(`The run ${state.id} has ended ${ended.status}: there is nothing to decide.`);
+    return handle;
+  }
+  checkFit(handle, options);
+  const events = await readAnswers(handle, decisions);
+  if (!state.accepted) {
+    if (options.input === undefined) throw mismatch(`The run ${state.id} was cut before its input was accepted, and nothing of it is recorded. Give it again with the option \`input\`.`);
+    handle.input = readInput(options.input, options.history, state.id, state.agent);
+  }
+  handle.append({
+    type: 'run.resume',
+    writer: root.writerId,
+    manifest: standOf(agents.get(state.agent) ?? start, root.runGuards).manifest,
+    ...(limits ? { limits: recordLimits(limits) } : {}),
+    ...(options.onLimit ? { onLimit: options.onLimit } : {}),
+    ...(ended ? { reopens: true as const } : {}),
+  });
+  for (const { run, draft } of events) new RunHandle(root, run, agents, undefined, true).append(draft);
+  await fence(root);
+  return handle;
+}
+
+/** Guardrails, agents and tools that the open run needs are there. */
+function checkFit(handle: RunHandle, { acceptsChanges }: Options): void {
+  const { state, agents, root } = handle;
+  const agent = agents.get(state.agent);
+  if (agent === undefined) throw mismatch(`The run ${state.id} stands at agent ${state.agent}, which is not reachable from the agent given. Give an agent that reaches it.`);
+  const names = new Set([...root.runGuards.map(({ name }) => `run ${name}`), ...agent.guardrails.map(({ name }) => `agent ${name}`)]);
+  for (const tool of agent.tools) for (const { name } of tool.guardrails) names.add(`tool ${tool.name} ${name}`);
+  const { manifest } = state;
+  const due = [...manifest.run.map(({ name }) => `run ${name}`), ...manifest.agent.map(({ name }) => `agent ${name}`), ...Object.entries(manifest.tools).flatMap(([tool, entries]) => entries.map(({ name }) => `tool ${tool} ${name}`))];
+  const missing = due.filter((name) => !names.has(name));
+  if (missing.length > 0 && !acceptsChanges) {
+    throw mismatch(`Guardrails that stood when the run ${state.id} began are missing now: ${missing.join(', ')}. Give them again, or give accept: 'changed' to go on without them.`);
+  }
+  for (const call of state.calls.values()) {
+    if (call.phase === 'ended' || call.call.end || call.call.kind === 'unknown') continue;
+    const isThere = call.call.kind === 'handoff' ? agent.handoffs.some(({ name }) => name === call.call.name) : agent.tools.some(({ name }) => name === call.call.name) || call.call.name === 'read_observation';
+    if (!isThere) throw mismatch(`The call ${call.call.id} of the run ${state.id} is of ${call.call.name}, which agent ${agent.name} does not have any more. Give it back its tool, or start a new run with unfinished: 'abandon'.`);
+  }
+}
+
+function readDecisions(given: unknown): ReadonlyMap<string, unknown> {
+  if (given === undefined) return new Map();
+  if (typeof given !== 'object' || given === null || Array.isArray(given)) throw new GuardloopError('CONFIG_INVALID', "The option `decisions` is no object. Give { [approval.id]: 'approve' | { reject } | { edit } | { result } }.");
+  return new Map(Object.entries(given));
+}
+
+type Answer = { readonly run: RunState; readonly draft: Parameters<RunHandle['append']>[0] };
+
+/** Checks all decisions before any event; edits and results stay in memory until they are judged. */
+async function readAnswers(handle: RunHandle, decisions: ReadonlyMap<string, unknown>): Promise<readonly Answer[]> {
+  const open = new Map(openApprovals(handle.state).map((approval) => [approval.id, approval]));
+  const answers: Answer[] = [];
+  for (const [id, decision] of decisions) {
+    const approval = open.get(id);
+    if (approval === undefined) throw mismatch(`There is no open approval ${id}: it does not exist, or was decided before. Open are: ${[...open.keys()].join(', ') || 'none'}.`);
+    const run = handle.root.log.runs.get(approval.run);
+    if (run === undefined) throw mismatch(`The approval ${id} belongs to no run of the log.`);
+    const base = { type: 'approval.resolve', id, subject: approval.subject, revision: approval.revision, digest: approval.digest } as const;
+    if (decision === 'approve') {
+      if (approval.surface === 'toolInput' && approval.caller) throw mismatch(`The approval ${id} is of ${approval.tool}, which you run yourself. Answer with { result: value }, or { reject: reason }.`);
+      answers.push({ run, draft: { ...base, decision } });
+      continue;
+    }
+    const { reject, edit } = (typeof decision === 'object' && decision !== null ? decision : {}) as { reject?: unknown; edit?: unknown };
+    const hasResult = typeof decision === 'object' && decision !== null && 'result' in decision;
+    if (typeof reject === 'string') answers.push({ run, draft: { ...base, decision: 'reject', ...(reject === '' ? {} : { reason: reject }) } });
+    else if (edit !== undefined) handle.root.edits.set(id, await readEdit(handle, approval, edit));
+    else if (hasResult && approval.surface === 'toolInput') handle.root.results.set(id, (decision as { result: unknown }).result);
+    else throw mismatch(`The decision for ${id} does not fit. Give 'approve', { reject: reason }, { edit: input } or { result: value }; an answer or a handoff can be approved or rejected.`);
+  }
+  return answers;
+}
+
+async function readEdit(handle: RunHandle, approval: Approval, edit: unknown): Promise<JsonObject> {
+  const refuse = (why: string): never => {
+    throw mismatch(`The edit for ${approval.id} cannot be used: ${why} Give { edit: input } with an input that fits the tool.`);
+  };
+  if (approval.surface !== 'toolInput') return refuse('only the input of a call can be edited.');
+  if (approval.caller) return refuse('you run this tool yourself; answer with { result: value }.');
+  if (typeof edit !== 'object' || edit === null || Array.isArray(edit)) return refuse('it is no object.');
+  let copy: JsonObject;
+  try {
+    copy = deepFreeze(JSON.parse(JSON.stringify(edit)) as JsonObject);
+  } catch {
+    return refuse('it is not plain JSON.');
+  }
+  const tool = findTool(handle, approval.run, approval.tool);
+  if (tool === undefined) return refuse(`the tool ${approval.tool} is not there.`);
+  const parsing = tool.input.parse(copy);
+  const parsed = isPromise(parsing) ? await parsing : parsing;
+  return parsed.ok ? copy : refuse('it does not fit the schema of the tool.');
+}
+
+/** A tool of a run's active agent, in child runs through the agents that are used as tools. */
+function findTool(handle: RunHandle, runId: string, name: string) {
+  const path: RunState[] = [];
+  for (let run = handle.root.log.runs.get(runId); run; run = run.parent) path.unshift(run);
+  let agents: ReadonlyMap<string, AgentSpec> = handle.agents;
+  for (const [index, run] of path.entries()) {
+    const agent = agents.get(run.agent);
+    if (index === path.length - 1) return agent?.tools.find((tool) => tool.name === name);
+    const next = path[index + 1];
+    const call = next?.parentCall === undefined ? undefined : run.calls.get(next.parentCall);
+    const child = agent?.tools.find((tool) => tool.name === call?.call.name)?.agent?.agent;
+    if (child === undefined) return undefined;
+    agents = resolveAgents(child);
+  }
+  return undefined;
+}

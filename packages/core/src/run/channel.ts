@@ -1,0 +1,99 @@
+import type { RunEvent } from '../state/events.js';
+
+/** Unread text pieces after which the model is not read any further. */
+export const unreadDeltas = 64;
+
+const isDelta = (event: RunEvent): boolean => event.type === 'text.delta' || event.type === 'reasoning.delta';
+
+/**
+ * From one run to one reader. Every event is kept until it is read; only the pull from the model waits for a slow reader.
+ */
+export class Channel implements AsyncIterator<RunEvent, undefined> {
+  private queue: RunEvent[] = [];
+  private head = 0;
+  private deltas = 0;
+  private isClosed = false;
+  private isFree = false;
+  private waiting: ((result: IteratorResult<RunEvent, undefined>) => void) | undefined;
+  private stalled: (() => void)[] = [];
+  private failure: { readonly error: unknown } | undefined;
+
+  constructor(private readonly onLeave: () => void) {}
+
+  push(event: RunEvent): void {
+    if (this.isClosed) return;
+    if (this.waiting) {
+      const give = this.waiting;
+      this.waiting = undefined;
+      give({ value: event, done: false });
+      return;
+    }
+    this.queue.push(event);
+    if (isDelta(event)) this.deltas += 1;
+  }
+
+  /** Undefined when the model may be read on; else a promise for when it may. */
+  ready(): Promise<void> | undefined {
+    if (this.isFree || this.isClosed || this.deltas < unreadDeltas) return undefined;
+    return new Promise((resolve) => this.stalled.push(resolve));
+  }
+
+  /** The reader waits for the result: unread pieces hold nothing back any more. */
+  free(): void {
+    this.isFree = true;
+    this.wake();
+  }
+
+  close(failure?: { readonly error: unknown }): void {
+    if (this.isClosed) return;
+    this.isClosed = true;
+    this.failure = failure;
+    this.wake();
+    if (this.waiting && this.head >= this.queue.length) {
+      const give = this.waiting;
+      this.waiting = undefined;
+      if (failure) give(Promise.reject(failure.error) as never);
+      else give({ value: undefined, done: true });
+    }
+  }
+
+  next(): Promise<IteratorResult<RunEvent, undefined>> {
+    const event = this.queue[this.head];
+    if (event !== undefined) {
+      this.head += 1;
+      if (this.head > 1024 && this.head * 2 > this.queue.length) {
+        this.queue = this.queue.slice(this.head);
+        this.head = 0;
+      }
+      if (isDelta(event)) {
+        this.deltas -= 1;
+        if (this.stalled.length > 0 && this.deltas < unreadDeltas) this.wake();
+      }
+      return Promise.resolve({ value: event, done: false });
+    }
+    if (this.isClosed) return this.failure ? Promise.reject(this.failure.error) : Promise.resolve({ value: undefined, done: true });
+    return new Promise((resolve) => {
+      this.waiting = resolve;
+    });
+  }
+
+  /** Leaving the iterator ends the run. */
+  return(): Promise<IteratorResult<RunEvent, undefined>> {
+    const isRunning = !this.isClosed;
+    this.isClosed = true;
+    this.queue = [];
+    this.head = 0;
+    this.wake();
+    const give = this.waiting;
+    this.waiting = undefined;
+    give?.({ value: undefined, done: true });
+    if (isRunning) this.onLeave();
+    return Promise.resolve({ value: undefined, done: true });
+  }
+
+  private wake(): void {
+    const stalled = this.stalled;
+    this.stalled = [];
+    for (const go of stalled) go();
+  }
+}

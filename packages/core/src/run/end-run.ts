@@ -1,0 +1,75 @@
+import { safeCause } from '../errors.js';
+import type { Refusal } from '../state/events.js';
+import type { CallState, Ending } from '../state/state.js';
+import { endCall } from './run-call.js';
+import type { RunHandle } from './handle.js';
+import { abortedEnd, unknownEnd } from './observations.js';
+import { recordError } from './answer.js';
+
+/** How a run can end. */
+export type RunEnding = Ending | { readonly status: 'completed' } | { readonly status: 'cancelled'; readonly reason: unknown } | { readonly status: 'exhausted'; readonly limit: Extract<Ending, { status: 'exhausted' }>['limit'] };
+
+/** What a stopped run ends as: what events have settled goes before why it was stopped. */
+export function endingOfStop(handle: RunHandle): RunEnding {
+  const { state, stop } = handle;
+  if (state.ending) return state.ending;
+  switch (stop?.kind) {
+    case 'limit':
+      return { status: 'exhausted', limit: stop.limit };
+    case 'store':
+    case 'fault':
+      return { status: 'failed', error: recordError(stop.error) };
+    default:
+      return { status: 'cancelled', reason: stop?.kind === 'cancel' ? stop.reason : undefined };
+  }
+}
+
+/** Ends every open call, then the run. After it nothing is appended. */
+export function endRun(handle: RunHandle, ending: RunEnding): void {
+  const { state } = handle;
+  for (const call of [...state.calls.values()]) closeCall(handle, call);
+  const { answer } = state;
+  switch (ending.status) {
+    case 'completed':
+      handle.append({ type: 'run.end', status: 'completed', text: answer?.text ?? '', ...(answer?.value === undefined ? {} : { value: answer.value }) });
+      return;
+    case 'exhausted':
+      handle.append({
+        type: 'run.end',
+        status: 'exhausted',
+        limit: ending.limit,
+        ...(state.finalizing === undefined || answer === undefined || answer.text === '' ? {} : { text: answer.text, ...(answer.value === undefined ? {} : { value: answer.value }) }),
+      });
+      return;
+    case 'blocked': {
+      const reply = replyOf(handle, ending.refusal);
+      handle.append({ type: 'run.end', status: 'blocked', refusal: ending.refusal, ...(reply === undefined ? {} : { reply }) });
+      if (reply !== undefined) handle.emit({ type: 'text.delta', turn: state.turn, text: reply });
+      return;
+    }
+    case 'failed':
+      handle.append({ type: 'run.end', status: 'failed', error: ending.error });
+      return;
+    case 'cancelled':
+      handle.append({ type: 'run.end', status: 'cancelled', ...(ending.reason === undefined ? {} : { cause: safeCause(ending.reason) }) });
+      return;
+    default:
+      ending satisfies never;
+  }
+}
+
+function closeCall(handle: RunHandle, call: CallState): void {
+  if (call.phase === 'ended') return;
+  const { name } = call.call;
+  const tool = { name, polling: true };
+  if (call.phase === 'handoff') {
+    handle.append({ type: 'handoff.refused', callId: call.call.id, ...abortedEnd('The handoff did not happen: the run was stopped.') });
+    return;
+  }
+  const end = call.call.end ?? (call.wasStarted ? unknownEnd(name, 'the run was stopped before its result was seen') : abortedEnd());
+  endCall(handle, call, tool, { ...end, revision: 0, chars: 0 });
+}
+
+function replyOf(handle: RunHandle, refusal: Refusal): string | undefined {
+  return refusal.reply ?? handle.agents.get(handle.state.agent)?.refusal;
+}

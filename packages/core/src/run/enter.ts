@@ -1,0 +1,161 @@
+import type { InputItem, InputSubject } from '../define/types.js';
+import type { Label, Message } from '../model/types.js';
+import type { Refusal, ViewText } from '../state/events.js';
+import { hasPassed, withText } from '../state/state.js';
+import { judge } from './guard.js';
+import type { RunHandle } from './handle.js';
+import { contentText, deepFreeze } from './plain-output.js';
+import { rewriteText } from './rewrite-text.js';
+import type { Placed } from './stand.js';
+
+/** What is about to enter an agent's view. */
+export interface Entry<M extends Message> {
+  readonly subject: string;
+  readonly agent: string;
+  /** Never judged by anyone: the input, the brief, what a view wrote. */
+  readonly fresh: readonly M[];
+  /** What the agent will see of the recorded messages. */
+  readonly history: readonly Message[];
+  readonly guards: readonly Placed[];
+  /** How many of the conversation's stays are over; those tell what was passed before. */
+  readonly stays: number;
+}
+
+export interface Entered<M extends Message> {
+  readonly refusal: Refusal | undefined;
+  readonly isStopped: boolean;
+  /** The fresh items in the form that passed. */
+  readonly items: readonly M[];
+  /** History items that were rewritten for this agent. */
+  readonly changed: readonly ViewText[];
+  readonly judged: readonly string[];
+  readonly revisions: { readonly [item: string]: number };
+  readonly revision: number;
+}
+
+export function messageText(message: Message): string {
+  if (message.role === 'user') return contentText(message.parts);
+  if (message.role === 'tool') return contentText(message.content);
+  return message.text;
+}
+
+function toItem(message: Message): InputItem {
+  const text = messageText(message);
+  const parts = message.role === 'user' ? message.parts : message.role === 'tool' && typeof message.content !== 'string' ? message.content : [{ type: 'text' as const, text }];
+  return { id: message.id, role: message.role, via: message.role === 'user' ? message.via : 'session', label: message.label, text, parts };
+}
+
+function toSubject(messages: readonly Message[]): InputSubject {
+  const items = messages.map(toItem);
+  const label: Label = items.find((item) => item.label.integrity === 'untrusted')?.label ?? items[0]?.label ?? { origin: 'user', integrity: 'trusted' };
+  return deepFreeze({ surface: 'input', content: items.map((item) => item.text).join('\n'), label, items });
+}
+
+const keyOf = ({ spec, level }: Placed, agent: string): string => `${level === 'run' ? 'run' : `agent:${agent}`}:${spec.name}@${spec.version ?? ''}`;
+
+/**
+ * Judges what is new to an agent's view: each item by the rewrites, then the whole entry by the checks. Items that a guardrail has passed in
+ * this conversation are not put to it again.
+ */
+export async function enter<M extends Message>(handle: RunHandle, entry: Entry<M>): Promise<Entered<M>> {
+  const { conversation } = handle.state;
+  const revisions: Record<string, number> = {};
+  let revision = 0;
+  const newTo = findNew(handle, entry);
+  const judged = new Set<string>();
+  const current = new Map<string, Message>();
+  const changed: ViewText[] = [];
+  const none = { items: entry.fresh, changed: [], judged: [], revisions: {}, revision: 0 };
+
+  for (const message of [...newTo.all, ...entry.fresh]) {
+    const guards = entry.guards.filter((placed) => placed.spec.rewrite !== undefined && newTo.isNew(placed, message));
+    current.set(message.id, message);
+    if (!entry.fresh.includes(message as M)) judged.add(message.id);
+    if (guards.length === 0) continue;
+    const judging = judge<Message>(handle, {
+      surface: 'input',
+      subject: message.id,
+      revision: 0,
+      value: message,
+      guards,
+      phases: 'rewrite',
+      canAsk: false,
+      toSubject: (value) => toSubject([value]),
+      rewrite(value, by) {
+        const text = rewriteText(messageText(value), by);
+        return text === undefined ? undefined : { value: deepFreeze(withText(value, text)) };
+      },
+    });
+    const ruling = judging instanceof Promise ? await judging : judging;
+    if (ruling.isStopped || ruling.refusal) return { ...none, refusal: ruling.refusal, isStopped: ruling.isStopped };
+    if (ruling.revision === 0) continue;
+    revisions[message.id] = ruling.revision;
+    revision += ruling.revision;
+    current.set(message.id, ruling.value);
+    if (!entry.fresh.includes(message as M)) changed.push({ id: message.id, text: messageText(ruling.value) });
+  }
+
+  // Guardrails that are to see the same items are asked together.
+  const groups = new Map<string, { readonly items: Message[]; readonly guards: Placed[] }>();
+  for (const placed of entry.guards) {
+    if (placed.spec.check === undefined) continue;
+    const items = [...newTo.all.filter((message) => newTo.isNew(placed, message)), ...entry.fresh].map((message) => current.get(message.id) ?? message);
+    if (items.length === 0) continue;
+    const key = items.length === entry.fresh.length ? '' : items.map((item) => item.id).join('\n');
+    const group = groups.get(key);
+    if (group) group.guards.push(placed);
+    else groups.set(key, { items, guards: [placed] });
+  }
+  let refusal: Refusal | undefined;
+  for (const { items, guards } of groups.values()) {
+    const judging = judge<readonly Message[]>(handle, {
+      surface: 'input',
+      subject: entry.subject,
+      revision,
+      value: items,
+      guards,
+      phases: 'check',
+      canAsk: false,
+      toSubject,
+      rewrite: () => undefined,
+    });
+    const ruling = judging instanceof Promise ? await judging : judging;
+    if (ruling.isStopped) return { ...none, refusal: undefined, isStopped: true };
+    if (ruling.refusal && (refusal === undefined || (refusal.action === 'deny' && ruling.refusal.action === 'halt'))) refusal = ruling.refusal;
+  }
+  if (conversation === undefined || refusal) return { ...none, refusal, isStopped: false };
+  return { refusal: undefined, isStopped: false, items: entry.fresh.map((message) => (current.get(message.id) ?? message) as M), changed, judged: [...judged], revisions, revision };
+}
+
+/** Which history items are new to which guardrail. */
+function findNew<M extends Message>(handle: RunHandle, entry: Entry<M>): { readonly all: readonly Message[]; isNew(placed: Placed, message: Message): boolean } {
+  const { conversation } = handle.state;
+  const { guards, history, stays, agent } = entry;
+  const everything = () => true;
+  if (guards.length === 0 || history.length === 0) return { all: [], isNew: everything };
+  const keys = guards.map((placed) => keyOf(placed, agent));
+  // The usual case: the same guardrails stood in the stay before, which saw everything.
+  const last = conversation.activations[stays - 1];
+  if (last?.view === 'all' && (last.end ?? conversation.messages.length) === conversation.messages.length && keys.every((key) => last.guards.has(key))) {
+    return { all: [], isNew: everything };
+  }
+  const indexes = new Map(conversation.messages.map((message, index) => [message.id, index]));
+  const fresh = new Map<Placed, Set<string>>();
+  const all: Message[] = [];
+  for (const message of history) {
+    // Core's own words (a brief that entered before) are judged when they enter; they have no place in the record.
+    const index = indexes.get(message.id) ?? -1;
+    let isNew = false;
+    for (const [at, placed] of guards.entries()) {
+      const key = keys[at];
+      if (key === undefined || hasPassed(conversation, stays, key, index, message.id)) continue;
+      isNew = true;
+      const ids = fresh.get(placed);
+      if (ids) ids.add(message.id);
+      else fresh.set(placed, new Set([message.id]));
+    }
+    if (isNew) all.push(message);
+  }
+  const historyIds = new Set(all.map((message) => message.id));
+  return { all, isNew: (placed, message) => !historyIds.has(message.id) || (fresh.get(placed)?.has(message.id) ?? false) };
+}

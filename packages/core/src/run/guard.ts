@@ -1,0 +1,338 @@
+import type { GuardrailSpec } from '../define/specs.js';
+import type { Subject, UntrustedRead } from '../define/types.js';
+import type { Label, Message } from '../model/types.js';
+import type { Action, Ask, Refusal, Surface } from '../state/events.js';
+import { isPromise, type LogDraft, type RunHandle, type Settled } from './handle.js';
+import type { Placed } from './stand.js';
+
+/** What a rewrite made of a value; undefined: it does not fit. */
+export type Rewritten<V> = { readonly value: V } | undefined;
+
+/** One thing to be judged on one surface. */
+export interface Matter<V> {
+  readonly surface: Surface;
+  readonly subject: string;
+  readonly revision: number;
+  readonly value: V;
+  readonly guards: readonly Placed[];
+  /** `rewrite` and `check` are asked on `input`, where their subjects differ. */
+  readonly phases: 'both' | 'rewrite' | 'check';
+  /** Whether a person can be asked here. */
+  readonly canAsk: boolean;
+  readonly isProjected?: boolean | undefined;
+  /** How long answers still count after the run was stopped, milliseconds: what a started tool gave is recorded if it passes in time. */
+  readonly graceMs?: number | undefined;
+  /** Built once for each value; deep-frozen. */
+  toSubject(value: V): Subject;
+  rewrite(value: V, by: unknown): Rewritten<V> | Promise<Rewritten<V>>;
+}
+
+export interface Ruling<V> {
+  readonly value: V;
+  readonly revision: number;
+  readonly refusal: Refusal | undefined;
+  readonly asks: readonly Ask[];
+  /** The run was stopped meanwhile: nothing was recorded, and nothing may cross. */
+  readonly isStopped: boolean;
+}
+
+interface Answer {
+  readonly action: Action;
+  readonly reason: string | undefined;
+  readonly reply: string | undefined;
+  readonly value: unknown;
+  readonly isFailed: boolean;
+}
+
+/** What a guardrail is told beside its subject. The signal is made when it is first read. */
+class Info {
+  private controller: AbortController | undefined;
+  private off: (() => void) | undefined;
+  constructor(
+    private readonly handle: RunHandle,
+    private readonly label: Label,
+    private readonly outlivesStop: boolean,
+  ) {}
+  get context(): unknown {
+    return this.handle.root.context;
+  }
+  get run(): string {
+    return this.handle.state.id;
+  }
+  get agent(): string {
+    return this.handle.state.agent;
+  }
+  get agentPath(): readonly string[] {
+    return this.handle.agentPath;
+  }
+  get messages(): readonly Message[] {
+    return readOnly(this.handle.messages);
+  }
+  get labels(): { readonly subject: Label; readonly view: Label } {
+    return { subject: this.label, view: { origin: `agent:${this.handle.state.agent}`, integrity: this.handle.state.conversation.isUntrusted ? 'untrusted' : 'trusted' } };
+  }
+  get untrustedReads(): readonly UntrustedRead[] {
+    return readOnly(this.handle.state.conversation.untrustedReads);
+  }
+  get signal(): AbortSignal {
+    if (this.controller === undefined) {
+      const controller = new AbortController();
+      this.controller = controller;
+      if (!this.outlivesStop) this.off = this.handle.onStop(() => controller.abort());
+    }
+    return this.controller.signal;
+  }
+  end(isAborted: boolean): void {
+    this.off?.();
+    this.off = undefined;
+    if (isAborted) this.controller?.abort();
+  }
+}
+
+/** A view of an array that cannot be written through. */
+export function readOnly<T>(items: readonly T[]): readonly T[] {
+  return new Proxy(items as T[], readOnlyHandler) as readonly T[];
+}
+const refuse = (): boolean => false;
+const readOnlyHandler: ProxyHandler<object> = { set: refuse, defineProperty: refuse, deleteProperty: refuse, setPrototypeOf: refuse };
+
+/**
+ * Asks the guardrails of one surface: rewrites one after another, then all checks together on what results. The strictest answer wins.
+ * Verdicts are appended together when the group is settled. Whatever a guardrail does, this never throws; failures refuse unless their
+ * author wrote otherwise. Synchronous guardrails cost no microtask.
+ */
+export function judge<V>(handle: RunHandle, matter: Matter<V>): Ruling<V> | Promise<Ruling<V>> {
+  if (matter.guards.length === 0) return { value: matter.value, revision: matter.revision, refusal: undefined, asks: noAsks, isStopped: false };
+  return new Session(handle, matter).rewrites(0);
+}
+
+const noAsks: readonly Ask[] = [];
+
+/** One group being asked. */
+class Session<V> {
+  private value: V;
+  private revision: number;
+  private subject: Subject | undefined;
+  private readonly verdicts: LogDraft[] = [];
+  private asks: Ask[] | undefined;
+
+  constructor(
+    private readonly handle: RunHandle,
+    private readonly matter: Matter<V>,
+  ) {
+    this.value = matter.value;
+    this.revision = matter.revision;
+  }
+
+  private current(): Subject {
+    this.subject ??= this.matter.toSubject(this.value);
+    return this.subject;
+  }
+
+  private info(): Info {
+    return new Info(this.handle, this.current().label, this.matter.graceMs !== undefined);
+  }
+
+  rewrites(from: number): Ruling<V> | Promise<Ruling<V>> {
+    const { guards, phases } = this.matter;
+    if (phases !== 'check') {
+      for (let index = from; index < guards.length; index += 1) {
+        const placed = guards[index];
+        if (placed?.spec.rewrite === undefined) continue;
+        const began = this.handle.root.clock.now();
+        const info = this.info();
+        const given = this.call(placed.spec.rewrite, info);
+        if (isPromise(given)) return this.absorbLater(index, placed, given, began, info);
+        info.end(false);
+        const next = this.absorb(placed, given, began);
+        if (isPromise(next)) return next.then((ruling) => ruling ?? this.rewrites(index + 1));
+        if (next) return next;
+      }
+    }
+    return phases === 'rewrite' ? this.finish(undefined) : this.checks();
+  }
+
+  private async absorbLater(index: number, placed: Placed, given: PromiseLike<unknown>, began: number, info: Info): Promise<Ruling<V>> {
+    const settled = await this.handle.wait(given, placed.spec.timeoutMs, this.matter.graceMs);
+    info.end(settled.kind !== 'value');
+    if (settled.kind === 'stopped') return this.stopped();
+    const ruling = await this.absorb(placed, settled.kind === 'value' ? settled.value : failure, began);
+    return ruling ?? this.rewrites(index + 1);
+  }
+
+  /** Takes one rewrite's answer; a ruling ends the group. */
+  private absorb(placed: Placed, given: unknown, began: number): Ruling<V> | undefined | Promise<Ruling<V> | undefined> {
+    const answer = this.read(placed.spec, given, 'rewrite');
+    if (answer.action !== 'rewrite' || placed.spec.shadow) return this.take(placed, answer, began);
+    const rewritten = this.attempt(() => this.matter.rewrite(this.value, answer.value));
+    const settle = (outcome: Rewritten<V>): Ruling<V> | undefined => {
+      if (outcome === undefined) return this.take(placed, this.fail(placed.spec), began);
+      this.record(placed, answer, 'rewrite', began);
+      this.value = outcome.value;
+      this.revision += 1;
+      this.subject = undefined;
+      return undefined;
+    };
+    return isPromise(rewritten) ? Promise.resolve(rewritten).then(settle, () => settle(undefined)) : settle(rewritten);
+  }
+
+  private attempt(rewrite: () => Rewritten<V> | Promise<Rewritten<V>>): Rewritten<V> | Promise<Rewritten<V>> {
+    try {
+      return rewrite();
+    } catch {
+      return undefined;
+    }
+  }
+
+  private take(placed: Placed, answer: Answer, began: number): Ruling<V> | undefined {
+    this.record(placed, answer, 'rewrite', began);
+    if (placed.spec.shadow) return undefined;
+    if (answer.action === 'ask') {
+      this.asks ??= [];
+      this.asks.push({ by: placed.spec.name, reason: answer.reason ?? '' });
+    }
+    return answer.action === 'deny' || answer.action === 'halt' ? this.finish(this.refusalOf(placed, answer)) : undefined;
+  }
+
+  private checks(): Ruling<V> | Promise<Ruling<V>> {
+    const { guards } = this.matter;
+    const checks = guards.filter((placed) => placed.spec.check !== undefined);
+    if (checks.length === 0) return this.finish(undefined);
+    const answers: (Answer | undefined)[] = new Array(checks.length).fill(undefined);
+    const times: number[] = new Array(checks.length).fill(0);
+    const waiting: Promise<void>[] = [];
+    const infos: Info[] = [];
+    let isHalted = false;
+    let isStopped = false;
+    let giveUp: (() => void) | undefined;
+    const put = (index: number, placed: Placed, given: unknown, began: number) => {
+      if (answers[index] || isHalted) return;
+      const answer = this.read(placed.spec, given, 'check');
+      answers[index] = answer;
+      times[index] = this.handle.root.clock.now() - began;
+      if (answer.action === 'halt' && !placed.spec.shadow) {
+        isHalted = true;
+        giveUp?.();
+      }
+    };
+    for (const [index, placed] of checks.entries()) {
+      if (isHalted) break;
+      const { check } = placed.spec;
+      if (check === undefined) continue;
+      const began = this.handle.root.clock.now();
+      const info = this.info();
+      const given = this.call(check, info);
+      if (!isPromise(given)) {
+        info.end(false);
+        put(index, placed, given, began);
+        continue;
+      }
+      infos.push(info);
+      waiting.push(
+        this.handle.wait(given, placed.spec.timeoutMs, this.matter.graceMs).then((settled: Settled<unknown>) => {
+          info.end(settled.kind !== 'value');
+          if (settled.kind === 'stopped') isStopped = true;
+          else put(index, placed, settled.kind === 'value' ? settled.value : failure, began);
+        }),
+      );
+    }
+    const end = (): Ruling<V> => {
+      for (const info of infos) info.end(isHalted || isStopped);
+      if (isStopped) return this.stopped();
+      let refusal: Refusal | undefined;
+      for (const [index, placed] of checks.entries()) {
+        const answer = answers[index];
+        if (answer === undefined) continue;
+        this.record(placed, answer, 'check', undefined, times[index]);
+        if (placed.spec.shadow) continue;
+        if (answer.action === 'ask') {
+          this.asks ??= [];
+          this.asks.push({ by: placed.spec.name, reason: answer.reason ?? '' });
+        } else if (answer.action === 'halt' || answer.action === 'deny') {
+          if (refusal === undefined || (refusal.action === 'deny' && answer.action === 'halt')) refusal = this.refusalOf(placed, answer);
+        }
+      }
+      return this.finish(refusal);
+    };
+    if (waiting.length === 0 || isHalted) return end();
+    const all = Promise.all(waiting);
+    return Promise.race([all, new Promise<void>((resolve) => (giveUp = resolve))]).then(end);
+  }
+
+  private call(ask: (subject: Subject, info: never) => unknown, info: Info): unknown {
+    try {
+      return ask(this.current(), info as never);
+    } catch {
+      return failure;
+    }
+  }
+
+  /** A guardrail's answer, or what its failure counts as. */
+  private read(spec: GuardrailSpec, given: unknown, phase: 'rewrite' | 'check'): Answer {
+    if (given === failure || typeof given !== 'object' || given === null) return this.fail(spec);
+    try {
+      const { action, reason, reply, value } = given as { action?: unknown; reason?: unknown; reply?: unknown; value?: unknown };
+      const words = typeof reason === 'string' ? reason : undefined;
+      if (action === 'allow') return allowed;
+      if (words === undefined) return this.fail(spec);
+      if (action === 'rewrite' && phase === 'rewrite') return { action, reason: words, reply: undefined, value, isFailed: false };
+      if (action === 'ask' && this.matter.canAsk) return { action, reason: words, reply: undefined, value: undefined, isFailed: false };
+      if (action === 'deny' || action === 'halt') return { action, reason: words, reply: typeof reply === 'string' ? reply : undefined, value: undefined, isFailed: false };
+    } catch {
+      // A getter that throws is an answer that makes no sense.
+    }
+    return this.fail(spec);
+  }
+
+  private fail(spec: GuardrailSpec): Answer {
+    return { action: spec.onError, reason: `guardrail ${spec.name} failed`, reply: undefined, value: undefined, isFailed: true };
+  }
+
+  private refusalOf(placed: Placed, answer: Answer): Refusal {
+    return {
+      action: answer.action === 'halt' ? 'halt' : 'deny',
+      surface: this.matter.surface,
+      by: placed.spec.name,
+      reason: answer.reason ?? '',
+      ...(answer.reply === undefined ? {} : { reply: answer.reply }),
+      ...(answer.isFailed ? { failed: true as const } : {}),
+    };
+  }
+
+  private record(placed: Placed, answer: Answer, phase: 'rewrite' | 'check', began: number | undefined, ms?: number): void {
+    const { spec, level } = placed;
+    const { surface, subject, isProjected } = this.matter;
+    const verdict: { -readonly [K in keyof Extract<LogDraft, { type: 'guard.verdict' }>]: Extract<LogDraft, { type: 'guard.verdict' }>[K] } = {
+      type: 'guard.verdict',
+      guardrail: spec.name,
+      level,
+      surface,
+      subject,
+      revision: this.revision,
+      phase,
+      action: answer.action,
+      ms: ms ?? (began === undefined ? 0 : this.handle.root.clock.now() - began),
+    };
+    if (spec.version !== undefined) verdict.version = spec.version;
+    if (answer.reason !== undefined) verdict.reason = answer.reason;
+    if (answer.isFailed) verdict.failed = true;
+    if (spec.shadow) verdict.shadow = true;
+    if (spec.beside) verdict.beside = true;
+    if (isProjected) verdict.projected = true;
+    this.verdicts.push(verdict);
+  }
+
+  private finish(refusal: Refusal | undefined): Ruling<V> {
+    if (this.handle.stop && this.matter.graceMs === undefined) return this.stopped();
+    for (const verdict of this.verdicts) this.handle.append(verdict);
+    return { value: this.value, revision: this.revision, refusal, asks: this.asks ?? noAsks, isStopped: false };
+  }
+
+  private stopped(): Ruling<V> {
+    return { value: this.value, revision: this.revision, refusal: undefined, asks: noAsks, isStopped: true };
+  }
+}
+
+/** What is given for a guardrail that threw or was late. */
+const failure = Symbol('failure');
+const allowed: Answer = { action: 'allow', reason: undefined, reply: undefined, value: undefined, isFailed: false };

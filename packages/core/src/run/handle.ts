@@ -1,0 +1,242 @@
+import { GuardloopError, safeCause } from '../errors.js';
+import type { AgentSpec, GuardrailSpec, ProjectFunction, ReturnedHandoff } from '../define/specs.js';
+import type { AssistantMessage, JsonObject, Message, Model, ModelEvent, UserMessage } from '../model/types.js';
+import type { LimitName, LogEvent, RunEvent, WatchEvent } from '../state/events.js';
+import { apply, type LogState, type RunState } from '../state/state.js';
+import type { Channel } from './channel.js';
+import type { Clock } from './clock.js';
+import type { Observers } from './observers.js';
+import type { Offered, Plan } from './stand.js';
+import type { StoreWriter } from './store-writer.js';
+import type { QuarantineStore, View } from './types.js';
+
+type Draft<E> = E extends unknown ? Omit<E, 'seq' | 'at' | 'run' | 'agent' | 'parent'> : never;
+export type LogDraft = Draft<LogEvent>;
+export type WatchDraft = Draft<WatchEvent>;
+
+/** Why a run is being stopped. The first reason counts. */
+export type Stop =
+  | { readonly kind: 'cancel'; readonly reason: unknown }
+  | { readonly kind: 'halt' }
+  | { readonly kind: 'limit'; readonly limit: LimitName }
+  | { readonly kind: 'store'; readonly error: GuardloopError }
+  | { readonly kind: 'fault'; readonly error: GuardloopError }
+  | { readonly kind: 'parent' };
+
+/** What came of a promise that was waited for. */
+export type Settled<T> =
+  | { readonly kind: 'value'; readonly value: T }
+  | { readonly kind: 'threw'; readonly error: unknown }
+  | { readonly kind: 'late' }
+  | { readonly kind: 'stopped' };
+
+/** What the caller chose, for the whole tree of runs. */
+export interface Settings {
+  readonly release: 'checked' | 'live';
+  readonly reasoning: 'hide' | 'show';
+  readonly project: ProjectFunction | undefined;
+  readonly view: View<never> | undefined;
+  readonly quarantine: QuarantineStore | undefined;
+  readonly concurrency: number;
+  readonly model: Model | undefined;
+}
+
+/** What the runs of one tree share: the log and everything outside it. */
+export interface Root {
+  readonly log: LogState;
+  /** The whole log. */
+  readonly events: LogEvent[];
+  readonly writer: StoreWriter | undefined;
+  readonly writerId: string;
+  readonly channel: Channel | undefined;
+  readonly observers: Observers | undefined;
+  readonly clock: Clock;
+  readonly context: unknown;
+  readonly settings: Settings;
+  readonly runGuards: readonly GuardrailSpec[];
+  /** Decisions that are not in the log yet: edits and results, by approval id. */
+  readonly edits: Map<string, JsonObject>;
+  readonly results: Map<string, unknown>;
+  /** The one loop, for child runs. */
+  loop(handle: RunHandle): Promise<void>;
+}
+
+/** A model call that `guardInput` started beside its checks. */
+export interface OpenModelCall {
+  readonly events: AsyncIterator<ModelEvent>;
+  /** The first read, already under way. */
+  first: Promise<IteratorResult<ModelEvent>> | undefined;
+  readonly controller: AbortController;
+  readonly off: () => void;
+  readonly turn: number;
+  readonly model: Model;
+  readonly names: ReadonlyMap<string, Offered>;
+  readonly isFinal: boolean;
+}
+
+/** One run in progress: what its stages work with. */
+export class RunHandle {
+  stop: Stop | undefined;
+  /** Computed once per activation of an agent. */
+  plan: Plan | undefined;
+  /** Parsed inputs of the calls of this turn, by call id. */
+  readonly parsed = new Map<string, unknown>();
+  /** Handoffs that tools returned, whose filters live only here. */
+  readonly returned = new Map<string, ReturnedHandoff>();
+  openModelCall: OpenModelCall | undefined;
+  /** What views wrote and guardrails have passed, by the text given. */
+  readonly viewItems = new Map<string, UserMessage>();
+  /** What the run was given and has not been accepted yet. */
+  input: readonly (UserMessage | AssistantMessage)[] | undefined;
+  /** The parsed answer of a structured output. */
+  answer: { readonly value: unknown } | undefined;
+  private controller: AbortController | undefined;
+  private readonly stopListeners = new Set<() => void>();
+
+  constructor(
+    readonly root: Root,
+    readonly state: RunState,
+    readonly agents: Map<string, AgentSpec>,
+    readonly parent: RunHandle | undefined,
+    readonly isStreamed: boolean,
+  ) {}
+
+  get agentPath(): readonly string[] {
+    return this.parent ? [...this.parent.agentPath, this.state.agent] : [this.state.agent];
+  }
+
+  get messages(): readonly Message[] {
+    return this.state.conversation.view;
+  }
+
+  /** Aborted when the run is stopped. Made on first use. */
+  get signal(): AbortSignal {
+    if (this.controller === undefined) {
+      this.controller = new AbortController();
+      if (this.stop) this.controller.abort(stopReason(this.stop));
+    }
+    return this.controller.signal;
+  }
+
+  append(draft: LogDraft): void {
+    const { root, state } = this;
+    const { seq: last } = root.log;
+    const at = root.clock.now();
+    const event = (
+      state.parent === undefined
+        ? { seq: last + 1, at, run: state.id, agent: state.agent, ...draft }
+        : { seq: last + 1, at, run: state.id, agent: state.agent, parent: state.parent.id, ...draft }
+    ) as LogEvent;
+    this.publish(event);
+  }
+
+  /** Adds a finished event to the log, the state, the store and the watchers. */
+  publish(event: LogEvent): void {
+    const { root } = this;
+    Object.freeze(event);
+    root.events.push(event);
+    apply(root.log, event);
+    root.writer?.add(event);
+    root.channel?.push(event);
+    root.observers?.tell(event);
+  }
+
+  /** A watch-only event. A child's reach the parent's stream only if its tool was made so. */
+  emit(draft: WatchDraft): void {
+    const { root, state } = this;
+    if (!this.isStreamed || (root.channel === undefined && root.observers === undefined)) return;
+    const at = root.clock.now();
+    const event = (
+      state.parent === undefined
+        ? { at, run: state.id, agent: state.agent, ...draft }
+        : { at, run: state.id, agent: state.agent, parent: state.parent.id, ...draft }
+    ) as RunEvent;
+    root.channel?.push(event);
+    root.observers?.tell(event);
+  }
+
+  /** Ends everything in flight. The first reason counts. */
+  abort(stop: Stop): void {
+    if (this.stop) return;
+    this.stop = stop;
+    for (const listener of [...this.stopListeners]) listener();
+    this.controller?.abort(stopReason(stop));
+  }
+
+  /** Calls `listener` once when the run is stopped; returns what takes it off again. */
+  onStop(listener: () => void): () => void {
+    if (this.stop) {
+      listener();
+      return () => undefined;
+    }
+    this.stopListeners.add(listener);
+    return () => {
+      this.stopListeners.delete(listener);
+    };
+  }
+
+  /**
+   * Waits for a promise at most `ms`, and no longer than the run goes on. Never rejects; what settles later is ignored.
+   * `graceMs`: how long to go on waiting after a stop.
+   */
+  wait<T>(promise: PromiseLike<T>, ms?: number, graceMs = 0): Promise<Settled<T>> {
+    return new Promise((resolve) => {
+      let stopTimer: (() => void) | undefined;
+      let stopGrace: (() => void) | undefined;
+      let off: (() => void) | undefined;
+      let isDone = false;
+      const done = (settled: Settled<T>) => {
+        if (isDone) return;
+        isDone = true;
+        stopTimer?.();
+        stopGrace?.();
+        off?.();
+        resolve(settled);
+      };
+      promise.then(
+        (value) => done({ kind: 'value', value }),
+        (error) => done({ kind: 'threw', error }),
+      );
+      if (ms !== undefined && ms !== Number.POSITIVE_INFINITY) stopTimer = this.root.clock.after(ms, () => done({ kind: 'late' }));
+      off = this.onStop(() => {
+        if (graceMs > 0) stopGrace = this.root.clock.after(graceMs, () => done({ kind: 'stopped' }));
+        else done({ kind: 'stopped' });
+      });
+      if (isDone) off();
+    });
+  }
+
+  /** Waits until the store holds everything. False: it does not, and the run is being stopped. */
+  async barrier(): Promise<boolean> {
+    const { writer } = this.root;
+    if (writer === undefined) return true;
+    for (let wait = writer.barrier(); wait; wait = writer.barrier()) await wait;
+    return writer.failure === undefined;
+  }
+}
+
+/** How long started effects may take to settle after a halt or cancel, milliseconds. */
+export const graceMs = 2_000;
+
+function stopReason(stop: Stop): unknown {
+  switch (stop.kind) {
+    case 'cancel':
+      return stop.reason ?? new DOMException('The run was cancelled.', 'AbortError');
+    case 'limit':
+      return new DOMException(`The run has reached its limit ${stop.limit}.`, 'TimeoutError');
+    case 'store':
+    case 'fault':
+      return stop.error;
+    default:
+      return new DOMException('The run was stopped.', 'AbortError');
+  }
+}
+
+export function isPromise(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
+}
+
+/** An error for `result.error`, safe to keep, whatever was thrown. */
+export function asGuardloopError(thrown: unknown, message: string): GuardloopError {
+  return GuardloopError.is(thrown) ? thrown : new GuardloopError('INTERNAL', message, { cause: safeCause(thrown) });
+}

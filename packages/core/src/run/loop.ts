@@ -1,0 +1,66 @@
+import { nextStep } from '../state/next-step.js';
+import { endingOfStop, endRun } from './end-run.js';
+import { asGuardloopError, type RunHandle } from './handle.js';
+import { callModel } from './stages/call-model.js';
+import { guardInput } from './stages/guard-input.js';
+import { handOff } from './stages/hand-off.js';
+import { releaseQuarantine } from './stages/release-quarantine.js';
+import { runTools } from './stages/run-tools.js';
+import type { Ending } from '../state/state.js';
+
+/** The only loop: takes one step after another until the run has ended or waits for people. Never rejects. */
+export async function loop(handle: RunHandle): Promise<void> {
+  const { state } = handle;
+  for (;;) {
+    let ending: Ending | undefined;
+    try {
+      const step = nextStep(state, state.limits);
+      if (step.type === 'ended') return;
+      if (handle.stop && step.type !== 'end') {
+        endRun(handle, endingOfStop(handle));
+        return;
+      }
+      switch (step.type) {
+        case 'guardInput':
+          ending = await guardInput(handle);
+          break;
+        case 'callModel':
+          ending = await callModel(handle);
+          break;
+        case 'finalize':
+          ending = await callModel(handle, step.limit);
+          break;
+        case 'runTools':
+          ending = await runTools(handle);
+          break;
+        case 'releaseQuarantine':
+          ending = await releaseQuarantine(handle);
+          break;
+        case 'handOff':
+          ending = await handOff(handle, step.call);
+          break;
+        case 'wait':
+          return;
+        case 'complete':
+          endRun(handle, { status: 'completed' });
+          return;
+        case 'exhaust':
+          endRun(handle, { status: 'exhausted', limit: step.limit });
+          return;
+        case 'end':
+          endRun(handle, step.ending);
+          return;
+        default:
+          step satisfies never;
+      }
+    } catch (thrown) {
+      // A fault while ending leaves nothing more to try.
+      if (handle.stop?.kind === 'fault') return;
+      handle.abort({ kind: 'fault', error: asGuardloopError(thrown, `A function of agent ${state.agent}, or of the run's options, threw. The run was stopped; look at the cause.`) });
+    }
+    if (ending) {
+      endRun(handle, ending);
+      return;
+    }
+  }
+}

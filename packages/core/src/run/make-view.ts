@@ -1,0 +1,85 @@
+import { GuardloopError } from '../errors.js';
+import type { Message, UserMessage } from '../model/types.js';
+import type { Refusal, ViewEntry } from '../state/events.js';
+import { enter } from './enter.js';
+import { readOnly } from './guard.js';
+import type { RunHandle } from './handle.js';
+import { standNow } from './plan.js';
+import { deepFreeze } from './plain-output.js';
+
+export interface MadeView {
+  readonly messages: readonly Message[];
+  /** Undefined while it is everything. */
+  readonly entries: readonly ViewEntry[] | undefined;
+  readonly refusal: Refusal | undefined;
+  readonly isStopped: boolean;
+}
+
+/** Lets the run's view choose what the model sees, judges what it wrote itself, and keeps calls with their results. */
+export async function makeView(handle: RunHandle, turn: number): Promise<MadeView> {
+  const { view } = handle.root.settings;
+  const { conversation } = handle.state;
+  const all = { messages: conversation.view, entries: undefined, refusal: undefined, isStopped: false };
+  if (view === undefined) return all;
+  const { signal } = handle;
+  let given: unknown;
+  try {
+    const chosen = view(readOnly(conversation.view), { context: handle.root.context as never, agent: handle.state.agent, turn, signal });
+    const settled = await handle.wait(Promise.resolve(chosen));
+    if (settled.kind === 'stopped') return { ...all, isStopped: true };
+    if (settled.kind !== 'value') throw settled.kind === 'threw' ? settled.error : undefined;
+    given = settled.value;
+  } catch (thrown) {
+    throw new GuardloopError('CONFIG_INVALID', `The view of the run threw before turn ${turn} of agent ${handle.state.agent}. Mend it; it gives a list of messages and texts.`, { cause: thrown });
+  }
+  if (!Array.isArray(given)) throw new GuardloopError('CONFIG_INVALID', `The view of the run gave no list before turn ${turn}. Return a list of the messages it was given and of { text }.`);
+
+  const known = new Map(conversation.view.map((message) => [message.id, message]));
+  const messages: Message[] = [];
+  const fresh: UserMessage[] = [];
+  for (const each of given as unknown[]) {
+    const { id, text } = (typeof each === 'object' && each !== null ? each : {}) as { id?: unknown; text?: unknown };
+    const message = typeof id === 'string' ? known.get(id) : undefined;
+    if (message) {
+      messages.push(message);
+      continue;
+    }
+    if (typeof text !== 'string') throw new GuardloopError('CONFIG_INVALID', `The view of the run gave something that is neither a message it was given nor { text }. Return only those.`);
+    const label = { origin: 'developer', integrity: conversation.isUntrusted ? 'untrusted' : 'trusted' } as const;
+    let item = handle.viewItems.get(text);
+    if (item === undefined) {
+      item = deepFreeze({ role: 'user', id: `${handle.state.id}/${turn}/v${fresh.length + 1}`, via: 'view', parts: [{ type: 'text', text, label }], label });
+      fresh.push(item);
+    }
+    messages.push(item);
+  }
+  const entered = await enter(handle, { subject: `${handle.state.id}/${turn}/view`, agent: handle.state.agent, fresh, history: [], guards: fresh.length > 0 ? standNow(handle).input : [], stays: conversation.activations.length - 1 });
+  if (entered.isStopped || entered.refusal) return { ...all, refusal: entered.refusal, isStopped: entered.isStopped };
+  const passed = new Map(entered.items.map((item) => [item.id, item]));
+  for (const item of fresh) {
+    const final = passed.get(item.id) ?? item;
+    const text = item.parts[0]?.type === 'text' ? item.parts[0].text : '';
+    handle.viewItems.set(text, final);
+  }
+  const chosen = keepPairs(messages.map((message) => passed.get(message.id) ?? message));
+  return { ...all, messages: chosen, entries: chosen.map((message): ViewEntry => (known.has(message.id) ? message.id : (message as UserMessage))) };
+}
+
+/** Leaves out answers whose calls are not all followed by their results, and results without their call. */
+export function keepPairs(messages: readonly Message[]): readonly Message[] {
+  const kept: Message[] = [];
+  for (let index = 0; index < messages.length; index += 1) {
+    const message = messages[index];
+    if (message === undefined || message.role === 'tool') continue;
+    if (message.role === 'user' || message.calls.length === 0) {
+      kept.push(message);
+      continue;
+    }
+    const results = messages.slice(index + 1, index + 1 + message.calls.length);
+    if (results.length === message.calls.length && results.every((result, at) => result.role === 'tool' && result.callId === message.calls[at]?.id)) {
+      kept.push(message, ...results);
+      index += results.length;
+    }
+  }
+  return kept;
+}

@@ -1,0 +1,114 @@
+import type { AgentSpec, GuardrailSpec, HandoffSpec } from '../define/specs.js';
+import { GuardloopError } from '../errors.js';
+import type { Model, ModelSettings, ToolSpec as OfferedTool } from '../model/types.js';
+import { readObservationTool } from '../project/spill.js';
+import type { GuardEntry, Surface } from '../state/events.js';
+import { isPromise, type RunHandle } from './handle.js';
+import type { Offered, Placed, Plan, Stand } from './stand.js';
+
+const stands = new WeakMap<AgentSpec, Stand>();
+const noInput = { type: 'object', properties: {}, additionalProperties: false } as const;
+
+export function standOf(agent: AgentSpec, runGuards: readonly GuardrailSpec[]): Stand {
+  const known = stands.get(agent);
+  if (known?.runGuards === runGuards) return known;
+  const stand = buildStand(agent, runGuards);
+  stands.set(agent, stand);
+  return stand;
+}
+
+function buildStand(agent: AgentSpec, runGuards: readonly GuardrailSpec[]): Stand {
+  const common: Placed[] = [...runGuards.map((spec) => ({ spec, level: 'run' as const })), ...agent.guardrails.map((spec) => ({ spec, level: 'agent' as const }))];
+  const on = (surface: Surface): Placed[] => common.filter(({ spec }) => spec.on.includes(surface));
+  const observation = readObservationTool(agent.tools);
+  const tools = observation ? [...agent.tools, observation] : agent.tools;
+  const entries: Stand['tools'] = [
+    ...tools.map((spec) => ({
+      offered: { kind: 'tool' as const, spec },
+      wire: { name: spec.name, description: spec.description, schema: spec.input.json },
+      isFixed: typeof spec.enabled !== 'function',
+    })),
+    ...agent.handoffs.map((spec) => ({
+      offered: { kind: 'handoff' as const, spec },
+      wire: { name: spec.name, description: spec.description ?? describeHandoff(spec), schema: spec.input?.json ?? noInput },
+      isFixed: typeof spec.enabled !== 'function',
+    })),
+  ];
+  const forTools = (surface: 'toolInput' | 'toolOutput') =>
+    new Map(
+      tools.map((tool): [string, readonly Placed[]] => [
+        tool.name,
+        [...on(surface).filter(({ spec }) => spec.matchesTool(tool.name)), ...tool.guardrails.filter((spec) => spec.on.includes(surface)).map((spec) => ({ spec, level: 'tool' as const }))],
+      ]),
+    );
+  const offeredNow = entries.filter(({ offered }) => offered.spec.enabled !== false);
+  const toolEntries: Record<string, readonly GuardEntry[]> = {};
+  for (const tool of tools) if (tool.guardrails.length > 0) toolEntries[tool.name] = tool.guardrails.map((spec) => spec.entry);
+  return {
+    agent,
+    runGuards,
+    manifest: { run: runGuards.map((spec) => spec.entry), agent: agent.guardrails.map((spec) => spec.entry), tools: toolEntries },
+    input: on('input'),
+    output: on('output'),
+    handoff: on('handoff'),
+    toolInput: forTools('toolInput'),
+    toolOutput: forTools('toolOutput'),
+    tools: offeredNow,
+    names: new Map(offeredNow.map(({ offered }) => [offered.spec.name, offered])),
+    wire: offeredNow.every((entry) => entry.isFixed) ? offeredNow.map(({ wire }) => wire) : undefined,
+  };
+}
+
+function describeHandoff(spec: HandoffSpec): string {
+  const name = typeof spec.target === 'string' ? spec.target : spec.target.name;
+  const about = typeof spec.target === 'string' ? undefined : spec.target.description;
+  return about ? `Hand the conversation over to ${name}: ${about}` : `Hand the conversation over to ${name}.`;
+}
+
+/** What stands around the active agent. Computes nothing of the user's. */
+export function standNow(handle: RunHandle): Stand {
+  const agent = handle.agents.get(handle.state.agent);
+  if (agent === undefined) throw new GuardloopError('RESUME_MISMATCH', `The log's active agent ${handle.state.agent} is not reachable from the agent given. Give an agent that reaches it.`);
+  return standOf(agent, handle.root.runGuards);
+}
+
+/** The plan of the active agent; its instructions are computed once for each stay. */
+export async function planOf(handle: RunHandle): Promise<Plan> {
+  if (handle.plan?.stand.agent.name === handle.state.agent) return handle.plan;
+  const stand = standNow(handle);
+  const { agent } = stand;
+  let instructions = agent.instructions;
+  if (typeof instructions === 'function') {
+    const { signal } = handle;
+    const given = instructions({ context: handle.root.context, signal });
+    if (isPromise(given)) {
+      const settled = await handle.wait(given as PromiseLike<string>);
+      if (settled.kind === 'threw') throw settled.error;
+      instructions = settled.kind === 'value' ? settled.value : '';
+    } else instructions = given as string;
+    if (typeof instructions !== 'string') throw new GuardloopError('CONFIG_INVALID', `The instructions of agent ${agent.name} gave a ${typeof instructions}. Return a string.`);
+  }
+  handle.plan = { stand, instructions };
+  return handle.plan;
+}
+
+/** The tools that are offered in a turn. */
+export function offerTools(handle: RunHandle, stand: Stand, turn: number): { readonly wire: readonly OfferedTool[]; readonly names: ReadonlyMap<string, Offered> } {
+  if (stand.wire) return { wire: stand.wire, names: stand.names };
+  const entries = stand.tools.filter(({ offered: { spec } }) => (typeof spec.enabled === 'function' ? spec.enabled({ context: handle.root.context, turn }) === true : spec.enabled));
+  return { wire: entries.map(({ wire }) => wire), names: new Map(entries.map(({ offered }) => [offered.spec.name, offered])) };
+}
+
+export function modelOf(handle: RunHandle, agent: AgentSpec, turn: number): Model {
+  const model = handle.root.settings.model ?? agent.model;
+  return typeof model === 'function' ? model({ context: handle.root.context, turn }) : model;
+}
+
+export function settingsOf(handle: RunHandle, agent: AgentSpec, turn: number): ModelSettings {
+  return typeof agent.settings === 'function' ? agent.settings({ context: handle.root.context, turn }) : agent.settings;
+}
+
+/** The guardrails of a call of this tool; those of a tool that is not there any more are the run's and the agent's. */
+export function guardsOfTool(stand: Stand, surface: 'toolInput' | 'toolOutput', tool: string): readonly Placed[] {
+  return stand[surface].get(tool) ?? [];
+}

@@ -1,0 +1,250 @@
+import type { HandoffSpec, ToolSpec } from '../define/specs.js';
+import type { HandoffSubject, ToolInputSubject } from '../define/types.js';
+import type { JsonObject, JsonValue, Label, ModelCall } from '../model/types.js';
+import { type CompiledSchema, describeIssues } from '../schema.js';
+import { canonicalJson } from '../state/canonical-json.js';
+import type { CallEnd, RecordedCall } from '../state/events.js';
+import type { Finishing, RawAnswer } from './answer.js';
+import { judge, type Ruling, readOnly } from './guard.js';
+import { isPromise, type RunHandle } from './handle.js';
+import { abortedEnd, deniedEnd, errorEnd } from './observations.js';
+import { deepFreeze } from './plain-output.js';
+import { guardsOfTool, standNow, standOf } from './plan.js';
+import { applySpans, readSpans, rewriteText } from './rewrite-text.js';
+import type { Offered, Placed } from './stand.js';
+
+/** A call's input: raw as it is recorded, and parsed as functions get it. */
+export interface CallInput {
+  readonly raw: JsonObject;
+  readonly parsed: unknown;
+}
+
+const nameForm = /^[a-zA-Z0-9_-]{1,64}$/;
+const empty: JsonObject = Object.freeze({});
+
+/** Finds, parses and judges all calls of an answer together. Never throws for what a model gave. */
+export function prepareCalls(handle: RunHandle, answer: RawAnswer, { turn, names, label }: Finishing): readonly RecordedCall[] | Promise<readonly RecordedCall[]> {
+  const { calls } = answer;
+  handle.parsed.clear();
+  handle.returned.clear();
+  let firstHandoff = -1;
+  const preparing: (RecordedCall | Promise<RecordedCall>)[] = calls.map((call, index) => {
+    const id = `${turn}.${index}`;
+    const offered = names.get(call.name);
+    if (offered?.kind === 'handoff') {
+      if (firstHandoff >= 0) return ended(call, id, 'handoff', errorEnd({ status: 'aborted', errorClass: 'aborted', summary: 'Only the first handoff of an answer is tried, and this was a later one.' }));
+      firstHandoff = index;
+    }
+    return prepareCall(handle, call, { id, offered, label, names, wasCut: false });
+  });
+  return preparing.some(isPromise) ? Promise.all(preparing).then((prepared) => markCopies(handle, prepared)) : markCopies(handle, preparing as RecordedCall[]);
+}
+
+function ended(call: ModelCall, id: string, kind: RecordedCall['kind'], end: CallEnd): RecordedCall {
+  return deepFreeze({ id, ...(call.providerId === undefined ? {} : { providerId: call.providerId }), name: nameForm.test(call.name) ? call.name : 'unknown_tool', input: empty, kind, revision: 0, end });
+}
+
+interface Preparing {
+  readonly id: string;
+  readonly offered: Offered | undefined;
+  readonly label: Label;
+  readonly names: ReadonlyMap<string, Offered>;
+  readonly wasCut: boolean;
+}
+
+function prepareCall(handle: RunHandle, call: ModelCall, preparing: Preparing): RecordedCall | Promise<RecordedCall> {
+  const { id, offered, names } = preparing;
+  if (offered === undefined) {
+    const known = [...names.keys()].join(', ');
+    return ended(call, id, 'unknown', errorEnd({ status: 'error', errorClass: 'unknown_tool', summary: known === '' ? 'There is no tool of this name; there are no tools.' : `There is no tool of this name. Use one of: ${known}.` }));
+  }
+  const kind = kindOf(offered);
+  const schema = offered.spec.input;
+  const raw = readArguments(call, schema);
+  if (typeof raw === 'string') return ended(call, id, kind, errorEnd({ status: 'error', errorClass: 'invalid_input', summary: `${offered.spec.name}: ${raw}`, retryable: true }));
+  const parsing = schema ? schema.parse(raw) : ({ ok: true, value: raw } as const);
+  const go = (parsed: Awaited<ReturnType<CompiledSchema['parse']>>): RecordedCall | Promise<RecordedCall> => {
+    if (!parsed.ok) return ended(call, id, kind, errorEnd({ status: 'error', errorClass: 'invalid_input', summary: `${offered.spec.name}: ${describeIssues(parsed.issues)}`, retryable: true }));
+    const input: CallInput = { raw: deepFreeze(raw), parsed: deepFreeze(parsed.value) };
+    return offered.kind === 'handoff' ? prepareHandoff(handle, call, { ...preparing, input, spec: offered.spec }) : prepareTool(handle, call, { ...preparing, input, spec: offered.spec });
+  };
+  return isPromise(parsing) ? Promise.resolve(parsing).then(go) : go(parsing as Awaited<typeof parsing>);
+}
+
+function kindOf(offered: Offered): RecordedCall['kind'] {
+  if (offered.kind === 'handoff') return 'handoff';
+  if (offered.spec.agent) return 'agent';
+  return offered.spec.execute ? 'tool' : 'caller';
+}
+
+/** The model's arguments as an object, or what is wrong with them. */
+function readArguments(call: ModelCall, schema: CompiledSchema | undefined): JsonObject | string {
+  if ('unparsable' in call) {
+    if (call.unparsable.trim() !== '') return 'the arguments are not valid JSON. Send one JSON object.';
+    return schema?.required ? 'the arguments are missing. Send one JSON object.' : {};
+  }
+  const { input } = call;
+  if (typeof input !== 'object' || input === null || Array.isArray(input)) return 'the arguments must be a JSON object.';
+  return input as JsonObject;
+}
+
+function prepareTool(handle: RunHandle, call: ModelCall, preparing: Preparing & { readonly input: CallInput; readonly spec: ToolSpec }): RecordedCall | Promise<RecordedCall> {
+  const { id, input, spec, label } = preparing;
+  const judging = judgeToolInput(handle, { id, spec, input, label, revision: 0, phases: 'both' });
+  const settle = (ruling: Ruling<CallInput>): RecordedCall => {
+    if (ruling.isStopped) return ended(call, id, kindOf({ kind: 'tool', spec }), abortedEnd());
+    if (ruling.refusal) return refused(handle, call, id, kindOf({ kind: 'tool', spec }), ruling);
+    handle.parsed.set(id, ruling.value.parsed);
+    return deepFreeze({
+      id,
+      ...(call.providerId === undefined ? {} : { providerId: call.providerId }),
+      name: spec.name,
+      input: ruling.value.raw,
+      kind: kindOf({ kind: 'tool', spec }),
+      revision: ruling.revision,
+      ...(ruling.asks.length > 0 ? { asks: ruling.asks } : {}),
+    });
+  };
+  return isPromise(judging) ? (judging as Promise<Ruling<CallInput>>).then(settle) : settle(judging as Ruling<CallInput>);
+}
+
+function refused<V>(handle: RunHandle, call: ModelCall, id: string, kind: RecordedCall['kind'], ruling: Ruling<V>): RecordedCall {
+  const { refusal } = ruling;
+  if (refusal?.action === 'halt') handle.abort({ kind: 'halt' });
+  return ended(call, id, kind, refusal ? deniedEnd(refusal) : abortedEnd());
+}
+
+export interface ToolInputMatter {
+  readonly id: string;
+  readonly spec: ToolSpec;
+  readonly input: CallInput;
+  readonly label: Label;
+  readonly revision: number;
+  readonly phases: 'both' | 'check';
+}
+
+/** Asks the guardrails of a call's input: when it is prepared, after an approval, after an edit. */
+export function judgeToolInput(handle: RunHandle, { id, spec, input, label, revision, phases }: ToolInputMatter): Ruling<CallInput> | Promise<Ruling<CallInput>> {
+  return judge<CallInput>(handle, {
+    surface: 'toolInput',
+    subject: `${handle.state.id}/${id}`,
+    revision,
+    value: input,
+    guards: guardsOfTool(standNow(handle), 'toolInput', spec.name),
+    phases,
+    canAsk: true,
+    toSubject: ({ raw, parsed }): ToolInputSubject => Object.freeze({ surface: 'toolInput', content: JSON.stringify(raw), label, tool: spec.name, callId: id, input: parsed, raw, flow: spec.flow }),
+    rewrite: ({ raw }, by) => {
+      const next = rewriteObject(raw, by);
+      if (next === undefined) return undefined;
+      const parsing = spec.input.parse(next);
+      const fit = (parsed: Awaited<typeof parsing>) => (parsed.ok ? { value: { raw: deepFreeze(next), parsed: deepFreeze(parsed.value) } } : undefined);
+      return isPromise(parsing) ? Promise.resolve(parsing).then(fit) : fit(parsing as Awaited<typeof parsing>);
+    },
+  });
+}
+
+/** A rewrite of a JSON object: an object, its text, or spans of its text. Undefined: it gives no object. */
+export function rewriteObject(raw: JsonObject, by: unknown): JsonObject | undefined {
+  let text: string;
+  if (typeof by === 'string') text = by;
+  else if (Array.isArray(by)) {
+    const content = JSON.stringify(raw);
+    const spans = readSpans(by, content.length);
+    if (spans === undefined) return undefined;
+    text = applySpans(content, spans);
+  } else text = JSON.stringify(by) ?? '';
+  try {
+    const next = JSON.parse(text) as JsonValue;
+    return typeof next === 'object' && next !== null && !Array.isArray(next) ? (next as JsonObject) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function prepareHandoff(handle: RunHandle, call: ModelCall, preparing: Preparing & { readonly input: CallInput; readonly spec: HandoffSpec }): RecordedCall | Promise<RecordedCall> {
+  const { id, input, spec, label } = preparing;
+  const to = typeof spec.target === 'string' ? spec.target : spec.target.name;
+  let brief: string;
+  try {
+    brief = spec.brief ? spec.brief(input.parsed as never) : Object.keys(input.raw).length > 0 ? JSON.stringify(input.raw) : `Handed off from ${handle.state.agent}.`;
+  } catch {
+    return ended(call, id, 'handoff', errorEnd({ status: 'error', errorClass: 'failed', summary: `The brief for ${to} could not be made; the conversation stays here.` }));
+  }
+  if (typeof brief !== 'string') return ended(call, id, 'handoff', errorEnd({ status: 'error', errorClass: 'failed', summary: `The brief for ${to} could not be made; the conversation stays here.` }));
+  const judging = judgeHandoff(handle, { id, to, brief, label, revision: 0, history: handle.messages, phases: 'both' });
+  const settle = (ruling: Ruling<string>): RecordedCall => {
+    if (ruling.isStopped) return ended(call, id, 'handoff', abortedEnd());
+    if (ruling.refusal) return refused(handle, call, id, 'handoff', ruling);
+    // What the guardrails saw is the brief: arguments that are not the brief itself are not recorded.
+    return deepFreeze({
+      id,
+      ...(call.providerId === undefined ? {} : { providerId: call.providerId }),
+      name: spec.name,
+      input: ruling.revision === 0 && spec.brief === undefined ? input.raw : empty,
+      kind: 'handoff',
+      revision: ruling.revision,
+      handoff: { to, brief: ruling.value },
+      ...(ruling.asks.length > 0 ? { asks: ruling.asks } : {}),
+    });
+  };
+  return isPromise(judging) ? (judging as Promise<Ruling<string>>).then(settle) : settle(judging as Ruling<string>);
+}
+
+export interface HandoffMatter {
+  readonly id: string;
+  readonly to: string;
+  readonly brief: string;
+  readonly label: Label;
+  readonly revision: number;
+  readonly history: HandoffSubject['history'];
+  readonly phases: 'both' | 'check';
+}
+
+/** The guardrails of a handoff: the run's, the source's, the target's. */
+export function handoffGuards(handle: RunHandle, to: string): readonly Placed[] {
+  const source = standNow(handle).handoff;
+  const target = handle.agents.get(to);
+  if (target === undefined || target.name === handle.state.agent) return source;
+  const own = standOf(target, handle.root.runGuards).handoff.filter(({ level }) => level === 'agent');
+  return own.length === 0 ? source : [...source, ...own];
+}
+
+export function judgeHandoff(handle: RunHandle, { id, to, brief, label, revision, history, phases }: HandoffMatter): Ruling<string> | Promise<Ruling<string>> {
+  return judge<string>(handle, {
+    surface: 'handoff',
+    subject: `${handle.state.id}/${id}`,
+    revision,
+    value: brief,
+    guards: handoffGuards(handle, to),
+    phases,
+    canAsk: true,
+    toSubject: (content): HandoffSubject => Object.freeze({ surface: 'handoff', content, label, from: handle.state.agent, to, brief: content, history: readOnly(history), callId: id }),
+    rewrite: (current, by) => {
+      const text = rewriteText(current, by);
+      return text === undefined ? undefined : { value: text };
+    },
+  });
+}
+
+/** Marks calls of declared writes and sends that repeat an earlier one of the same answer. */
+function markCopies(handle: RunHandle, calls: readonly RecordedCall[]): readonly RecordedCall[] {
+  if (calls.length < 2) return calls;
+  const { tools } = standNow(handle);
+  const once = new Set(tools.flatMap(({ offered }) => (offered.kind === 'tool' && runsOnce(offered.spec) ? [offered.spec.name] : [])));
+  if (once.size === 0) return calls;
+  const seen = new Map<string, string>();
+  return calls.map((call) => {
+    if (call.end || !once.has(call.name)) return call;
+    const key = `${call.name}\n${canonicalJson(call.input)}`;
+    const original = seen.get(key);
+    if (original !== undefined) return deepFreeze({ ...call, copyOf: original });
+    seen.set(key, call.id);
+    return call;
+  });
+}
+
+/** A declared write or send, unless its author declared that it may run twice. */
+export function runsOnce(spec: ToolSpec): boolean {
+  return spec.flow.declared && (spec.flow.effect === 'write' || spec.flow.effect === 'send') && !spec.declaredRepeatable;
+}

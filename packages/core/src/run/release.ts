@@ -1,0 +1,245 @@
+import type { OutputSubject, Span } from '../define/types.js';
+import type { Label } from '../model/types.js';
+import type { Refusal } from '../state/events.js';
+import { isPromise, type RunHandle } from './handle.js';
+import { applySpans, readSpans } from './rewrite-text.js';
+import type { Placed } from './stand.js';
+
+/** What came of text that went through windows. */
+export interface Windowed {
+  readonly text: string;
+  readonly revision: number;
+  readonly refusal: Refusal | undefined;
+}
+
+/** Whether text may flow through these guardrails piece by piece. */
+function areWindowed(guards: readonly Placed[]): boolean {
+  return guards.every(({ spec }) => spec.window !== undefined && spec.rewrite !== undefined && spec.check === undefined);
+}
+
+/**
+ * Holds the text of one answer back until it may be shown. `flow`: nothing guards it. `live`: shown at once, by the caller's wish.
+ * `window`: shown as far as every window has settled it. `hold`: shown when the whole has passed.
+ */
+export class Release {
+  readonly mode: 'flow' | 'live' | 'window' | 'hold';
+  /** Characters shown and not taken back. */
+  shown = 0;
+  private readonly windows: readonly Window[];
+
+  constructor(
+    private readonly handle: RunHandle,
+    private readonly turn: number,
+    guards: readonly Placed[],
+    isStructured: boolean,
+    label: Label,
+  ) {
+    if (isStructured) this.mode = 'hold';
+    else if (guards.length === 0) this.mode = 'flow';
+    else if (handle.root.settings.release === 'live') this.mode = 'live';
+    else this.mode = areWindowed(guards) ? 'window' : 'hold';
+    this.windows = this.mode === 'window' ? guards.map((placed) => new Window(handle, placed, label)) : [];
+  }
+
+  show(text: string): void {
+    if (text === '') return;
+    this.shown += text.length;
+    this.handle.emit({ type: 'text.delta', turn: this.turn, text });
+  }
+
+  /** One more piece of the answer. */
+  push(text: string): undefined | Promise<void> {
+    if (this.mode === 'hold') return undefined;
+    if (this.mode !== 'window') {
+      this.show(text);
+      return undefined;
+    }
+    return this.feed(0, text, false);
+  }
+
+  /** `window` only: settles what is left, and appends each guardrail's one verdict. */
+  async finish(subject: string): Promise<Windowed> {
+    await this.feed(0, '', true);
+    let revision = 0;
+    let refusal: Refusal | undefined;
+    for (const window of this.windows) {
+      const { spec, level } = window.placed;
+      const action = window.hasFailed ? spec.onError : window.isChanged ? 'rewrite' : 'allow';
+      const reason = window.hasFailed ? `guardrail ${spec.name} failed` : window.reason;
+      this.handle.append({
+        type: 'guard.verdict',
+        guardrail: spec.name,
+        level,
+        surface: 'output',
+        subject,
+        revision,
+        phase: 'rewrite',
+        action,
+        ms: window.ms,
+        ...(spec.version === undefined ? {} : { version: spec.version }),
+        ...(reason === undefined ? {} : { reason }),
+        ...(window.hasFailed ? { failed: true as const } : {}),
+        ...(spec.shadow ? { shadow: true as const } : {}),
+      });
+      if (spec.shadow) continue;
+      if (window.hasFailed && spec.onError !== 'allow') {
+        refusal = { action: spec.onError, surface: 'output', by: spec.name, reason: reason ?? '', failed: true };
+        break;
+      }
+      if (window.isChanged) revision += 1;
+    }
+    return { text: this.windows.at(-1)?.output ?? '', revision, refusal };
+  }
+
+  /** Takes back what was shown and is not recorded. */
+  retract(reason: string): void {
+    if (this.shown === 0) return;
+    this.handle.emit({ type: 'text.retract', turn: this.turn, chars: this.shown, reason });
+    this.shown = 0;
+  }
+
+  private feed(from: number, text: string, isLast: boolean): undefined | Promise<void> {
+    let piece = text;
+    for (let index = from; index < this.windows.length; index += 1) {
+      const window = this.windows[index];
+      if (window === undefined) break;
+      const settled = window.push(piece, isLast);
+      if (isPromise(settled)) return Promise.resolve(settled).then((rest) => this.feed(index + 1, rest, isLast));
+      piece = settled;
+      if (window.hasRefused) return undefined;
+      if (piece === '' && !isLast) return undefined;
+    }
+    this.show(piece);
+    return undefined;
+  }
+}
+
+/** One guardrail that looks at a text through a window of `2n` undecided characters behind `n` settled ones. */
+class Window {
+  /** What it has settled and passed on. */
+  output = '';
+  isChanged = false;
+  hasFailed = false;
+  reason: string | undefined;
+  ms = 0;
+  private readonly size: number;
+  /** The text from `offset` on: n characters of settled original, then what is undecided. */
+  private text = '';
+  private offset = 0;
+  /** Everything before it is settled. */
+  private settled = 0;
+  /** Where the last settled span ended. */
+  private lastEnd = 0;
+
+  constructor(
+    private readonly handle: RunHandle,
+    readonly placed: Placed,
+    private readonly label: Label,
+  ) {
+    this.size = placed.spec.window ?? 1;
+  }
+
+  get hasRefused(): boolean {
+    return this.hasFailed && this.placed.spec.onError !== 'allow' && !this.placed.spec.shadow;
+  }
+
+  /** Takes the next piece, gives what is settled now. */
+  push(piece: string, isLast: boolean): string | Promise<string> {
+    this.text += piece;
+    const length = this.offset + this.text.length;
+    if (this.hasFailed) return this.hasRefused ? '' : this.settle(length, []);
+    let until = isLast ? length : length - 2 * this.size;
+    if (!isLast && cutsCharacter(this.text, until - this.offset)) until -= 1;
+    if (until <= this.settled && !(isLast && length > this.settled)) return '';
+    return this.ask(Math.max(0, this.settled - this.size), until, isLast, true);
+  }
+
+  private ask(from: number, until: number, isLast: boolean, isFirstTry: boolean): string | Promise<string> {
+    const start = cutsCharacter(this.text, from - this.offset) ? from - 1 : from;
+    const content = this.text.slice(start - this.offset);
+    const began = this.handle.root.clock.now();
+    const subject: OutputSubject = Object.freeze({ surface: 'output', content, label: this.label, value: content, final: false, kind: 'answer' });
+    const take = (given: unknown): string | Promise<string> => {
+      this.ms += this.handle.root.clock.now() - began;
+      const spans = this.read(given, start, content.length);
+      if (spans === undefined) {
+        this.hasFailed = true;
+        return this.hasRefused ? '' : this.settle(until, []);
+      }
+      // A span across the settled edge comes of a context that was cut: look again from where the last span ended.
+      const isAcross = spans.some((span) => span.start < this.settled && span.end > this.settled);
+      if (isAcross && isFirstTry && this.lastEnd > start && this.lastEnd <= this.settled) return this.ask(this.lastEnd, until, isLast, false);
+      return this.settle(
+        until,
+        spans.filter((span) => span.end > this.settled || span.start >= this.settled).map((span) => (span.start < this.settled ? { ...span, start: this.settled } : span)),
+      );
+    };
+    try {
+      const given = this.placed.spec.rewrite?.(subject, this.info() as never);
+      if (!isPromise(given)) return take(given);
+      return this.handle.wait(given, this.placed.spec.timeoutMs).then((outcome) => take(outcome.kind === 'value' ? outcome.value : undefined));
+    } catch {
+      return take(undefined);
+    }
+  }
+
+  private info() {
+    const { handle, label } = this;
+    return {
+      context: handle.root.context,
+      run: handle.state.id,
+      agent: handle.state.agent,
+      agentPath: handle.agentPath,
+      messages: handle.messages,
+      labels: { subject: label, view: label },
+      untrustedReads: handle.state.conversation.untrustedReads,
+      get signal() {
+        return handle.signal;
+      },
+    };
+  }
+
+  /** The answer's spans in the whole text; undefined when it makes no sense or a span is too long. */
+  private read(given: unknown, start: number, length: number): readonly Span[] | undefined {
+    if (typeof given !== 'object' || given === null) return undefined;
+    const { action, value, reason } = given as { action?: unknown; value?: unknown; reason?: unknown };
+    if (action === 'allow') return [];
+    if (action !== 'rewrite' || typeof reason !== 'string') return undefined;
+    const spans = readSpans(value, length);
+    if (spans === undefined || spans.some((span) => span.end - span.start > this.size)) return undefined;
+    if (spans.length > 0) this.reason = reason;
+    return spans.map((span) => ({ start: span.start + start, end: span.end + start, with: span.with }));
+  }
+
+  /** Settles up to `until`, or to the end of a span that begins before it. */
+  private settle(until: number, spans: readonly Span[]): string {
+    const own: Span[] = [];
+    let end = Math.max(until, this.settled);
+    for (const span of spans) {
+      if (span.start >= end && !(span.start === end && until >= this.offset + this.text.length)) break;
+      own.push({ start: span.start - this.settled, end: span.end - this.settled, with: span.with });
+      end = Math.max(end, span.end);
+    }
+    const original = this.text.slice(this.settled - this.offset, end - this.offset);
+    const isShadow = this.placed.spec.shadow;
+    if (own.length > 0) {
+      this.isChanged = true;
+      this.lastEnd = this.settled + (own.at(-1)?.end ?? 0);
+    }
+    const passed = isShadow ? original : applySpans(original, own);
+    this.output += passed;
+    this.settled = end;
+    let keep = Math.max(this.offset, end - 2 * this.size);
+    if (cutsCharacter(this.text, keep - this.offset)) keep -= 1;
+    this.text = this.text.slice(keep - this.offset);
+    this.offset = keep;
+    return passed;
+  }
+}
+
+function cutsCharacter(text: string, at: number): boolean {
+  if (at <= 0 || at >= text.length) return false;
+  const before = text.charCodeAt(at - 1);
+  const after = text.charCodeAt(at);
+  return before >= 0xd800 && before <= 0xdbff && after >= 0xdc00 && after <= 0xdfff;
+}

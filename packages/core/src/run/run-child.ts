@@ -1,0 +1,86 @@
+import type { ToolSpec } from '../define/specs.js';
+import { resolveAgents } from '../define/resolve.js';
+import { recordLimits, resolveLimits } from '../state/limits.js';
+import type { ErrorClass, Refusal } from '../state/events.js';
+import { type CallState, isUntrustedView, type RunState } from '../state/state.js';
+import { RunHandle } from './handle.js';
+import { standOf } from './plan.js';
+
+/** How a child run came out, for the call that started it. */
+export type ChildResult =
+  | { readonly status: 'waiting' }
+  | { readonly status: 'completed'; readonly value: unknown }
+  | { readonly status: 'halted'; readonly refusal: Refusal }
+  | { readonly status: 'failed'; readonly errorClass: ErrorClass; readonly summary: string; readonly retryable: boolean };
+
+/** Runs an agent as a tool, or goes on with its run: inline in the parent's log, under the run's guardrails and the parents' budgets. */
+export async function runChild(handle: RunHandle, call: CallState, tool: ToolSpec, input: unknown): Promise<ChildResult> {
+  const child = childHandle(handle, call, tool, input);
+  if (child === undefined) return { status: 'failed', errorClass: 'failed', summary: `${tool.name} is no agent.`, retryable: false };
+  const off = handle.onStop(() => child.abort({ kind: 'parent' }));
+  try {
+    await handle.root.loop(child);
+  } finally {
+    off();
+  }
+  return resultOfChild(handle, child, tool);
+}
+
+/** The handle of a call's child run: of the one that the log holds, or of a new one. */
+export function childHandle(handle: RunHandle, call: CallState, tool: ToolSpec, input: unknown): RunHandle | undefined {
+  const { agent: agentTool } = tool;
+  if (agentTool === undefined) return undefined;
+  const { root, state } = handle;
+  const id = `${state.id}/${call.call.id}`;
+  const known = state.children.get(call.call.id);
+  const agents = new Map(resolveAgents(agentTool.agent));
+  if (known === undefined) {
+    root.log.runs.delete(id);
+    const limits = resolveLimits(agentTool.limits);
+    handle.publish({
+      type: 'run.start',
+      seq: root.log.seq + 1,
+      at: root.clock.now(),
+      run: id,
+      agent: agentTool.agent.name,
+      parent: state.id,
+      writer: root.writerId,
+      limits: recordLimits(limits),
+      manifest: standOf(agentTool.agent, root.runGuards).manifest,
+      call: call.call.id,
+    });
+  }
+  const childState: RunState | undefined = state.children.get(call.call.id);
+  if (childState === undefined) return undefined;
+  const child = new RunHandle(root, childState, agents, handle, handle.isStreamed && agentTool.stream);
+  if (!childState.accepted) {
+    const text = agentTool.brief(input as never);
+    const label = { origin: `agent:${state.agent}`, integrity: isUntrustedView(state.conversation) ? 'untrusted' : 'trusted' } as const;
+    child.input = [{ role: 'user', id: `${id}/i1`, via: 'parent', parts: [{ type: 'text', text, label }], label }];
+  }
+  return child;
+}
+
+function resultOfChild(handle: RunHandle, child: RunHandle, tool: ToolSpec): ChildResult {
+  const { ended } = child.state;
+  const { name } = tool;
+  if (ended === undefined) return handle.stop ? { status: 'failed', errorClass: 'aborted', summary: `${name} was stopped with the run.`, retryable: false } : { status: 'waiting' };
+  switch (ended.status) {
+    case 'completed':
+      return { status: 'completed', value: child.answer ? child.answer.value : (ended.value ?? ended.text ?? '') };
+    case 'blocked': {
+      const { refusal } = ended;
+      if (refusal?.action === 'halt') return { status: 'halted', refusal };
+      const by = refusal?.by ?? 'a guardrail';
+      return { status: 'failed', errorClass: 'denied', summary: `${name} was refused by ${by === 'model' ? 'its model' : by}: ${refusal?.reason ?? ''}`, retryable: false };
+    }
+    case 'exhausted':
+      return { status: 'failed', errorClass: 'failed', summary: `${name} reached its limit ${ended.limit}${ended.text === undefined ? '' : `; its last answer: ${ended.text}`}.`, retryable: false };
+    case 'failed':
+      return { status: 'failed', errorClass: 'unavailable', summary: `${name} failed: ${ended.error?.code ?? 'INTERNAL'}.`, retryable: ended.error?.isRetryable ?? false };
+    case 'cancelled':
+      return { status: 'failed', errorClass: 'aborted', summary: `${name} was stopped with the run.`, retryable: false };
+    default:
+      return ended.status satisfies never;
+  }
+}

@@ -1,0 +1,112 @@
+import { agentSpecOf } from '../define/definition.js';
+import type { Agent, Answer } from '../define/types.js';
+import { GuardloopError } from '../errors.js';
+import { beginResume, beginRun } from './begin.js';
+import { Channel } from './channel.js';
+import type { RunHandle } from './handle.js';
+import { loop } from './loop.js';
+import { type Options, readInput, readOptions } from './options.js';
+import { resultOf } from './result.js';
+import { applyDecisions } from './stages/apply-decisions.js';
+import type { Completed, ResumeFunction, RunFunction, RunResult, RunStream, StreamFunction } from './types.js';
+
+/** Takes an entered run to its end, or to where it waits. Never rejects. */
+async function drive(handle: RunHandle, options: Options): Promise<RunResult> {
+  const { root, state } = handle;
+  if (state.ended) return resultOf(handle);
+  const cancel = (): void => handle.abort({ kind: 'cancel', reason: options.signal?.reason });
+  if (options.signal?.aborted) cancel();
+  else options.signal?.addEventListener('abort', cancel, { once: true });
+  const left = state.limits.ms - state.activeMs;
+  const stopTimer = left === Number.POSITIVE_INFINITY ? undefined : root.clock.after(Math.max(0, left), () => handle.abort({ kind: 'limit', limit: 'ms' }));
+  try {
+    await applyDecisions(handle);
+    await loop(handle);
+    await handle.barrier();
+  } finally {
+    stopTimer?.();
+    options.signal?.removeEventListener('abort', cancel);
+  }
+  return resultOf(handle);
+}
+
+/** A run to watch. */
+class Watched implements RunStream {
+  private readonly promise: Promise<RunResult>;
+  private isRead = false;
+
+  constructor(
+    private readonly channel: Channel,
+    promise: Promise<RunResult>,
+  ) {
+    this.promise = promise;
+    // Whoever watches sees a failure to begin; it is no unhandled rejection for who does not.
+    promise.catch(() => undefined);
+  }
+
+  get result(): Promise<RunResult> {
+    this.channel.free();
+    return this.promise;
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: a stream can be awaited for its result
+  then<A = RunResult, B = never>(onResult?: ((result: RunResult) => A | PromiseLike<A>) | null, onError?: ((reason: unknown) => B | PromiseLike<B>) | null): Promise<A | B> {
+    return this.result.then(onResult, onError);
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<never, undefined> {
+    if (this.isRead) throw new GuardloopError('CONFIG_INVALID', 'This stream is being read already, and has one iterator. Read it once, or give an observer to the run.');
+    this.isRead = true;
+    return this.channel as AsyncIterator<never, undefined>;
+  }
+}
+
+function watch(options: Options, begin: (channel: Channel) => Promise<RunHandle>): Watched {
+  let handle: RunHandle | undefined;
+  let hasLeft = false;
+  const reason = new DOMException('The reader left the stream.', 'AbortError');
+  const channel = new Channel(() => {
+    hasLeft = true;
+    handle?.abort({ kind: 'cancel', reason });
+  });
+  const go = async (): Promise<RunResult> => {
+    try {
+      handle = await begin(channel);
+      if (hasLeft) handle.abort({ kind: 'cancel', reason });
+      const result = await drive(handle, options);
+      channel.close();
+      return result;
+    } catch (error) {
+      channel.close({ error });
+      throw error;
+    }
+  };
+  return new Watched(channel, go());
+}
+
+/** Runs an agent until it ends or asks. Rejects only before the run is entered, with CONFIG_INVALID, NAME_TAKEN, LOG_INVALID, LOG_CONFLICT, RESUME_MISMATCH or STORE_FAILED; outcomes are values. */
+export const run: RunFunction = (async (agent: Agent<never, Answer>, input: unknown, given?: unknown) => {
+  const start = agentSpecOf(agent, 'The first argument of run');
+  const options = readOptions('run', given, start);
+  return drive(await beginRun(start, input, options, undefined), options);
+}) as RunFunction;
+
+/** As `run`, to be watched while it goes on. Leaving the iterator cancels the run. Throws what is wrong with the arguments at once. */
+export const stream: StreamFunction = ((agent: Agent<never, Answer>, input: unknown, given?: unknown) => {
+  const start = agentSpecOf(agent, 'The first argument of stream');
+  const options = readOptions('stream', given, start);
+  readInput(input, options.history, 'r', start.name);
+  return watch(options, (channel) => beginRun(start, input, options, channel));
+}) as StreamFunction;
+
+/** Goes on with the last run of a log or session, with people's decisions. Gives back the result of a run that has ended. */
+export const resume: ResumeFunction = ((agent: Agent<never, Answer>, target: unknown, given?: unknown) => {
+  const start = agentSpecOf(agent, 'The first argument of resume');
+  const options = readOptions('resume', given, start);
+  return watch(options, (channel) => beginResume(start, target, options, channel));
+}) as ResumeFunction;
+
+/** Throws CONFIG_INVALID unless the run completed. */
+export function assertCompleted<A extends Answer>(result: RunResult<A>): asserts result is Completed<A> {
+  if (result.status !== 'completed') throw new GuardloopError('CONFIG_INVALID', `The run ended ${result.status}, where a completed one was expected. Look at result.status before result.output.`);
+}

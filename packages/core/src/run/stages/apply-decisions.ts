@@ -1,0 +1,73 @@
+import type { ToolSpec } from '../../define/specs.js';
+import type { JsonObject } from '../../model/types.js';
+import { canonicalJson } from '../../state/canonical-json.js';
+import { sha256Hex } from '../../state/digest.js';
+import type { Approval } from '../../state/events.js';
+import type { CallState } from '../../state/state.js';
+import { isPromise, type RunHandle } from '../handle.js';
+import { deniedEnd } from '../observations.js';
+import { deepFreeze } from '../plain-output.js';
+import { judgeToolInput } from '../prepare-calls.js';
+import { endCall, finishWithResult } from '../run-call.js';
+import { childHandle } from '../run-child.js';
+import { callLabel, toolOf } from './run-tools.js';
+
+/** Judges what people gave with their decisions, edits and results, before it enters the log; in child runs too. */
+export async function applyDecisions(handle: RunHandle): Promise<void> {
+  const { root, state } = handle;
+  if (root.edits.size === 0 && root.results.size === 0) return;
+  for (const call of [...state.calls.values()]) {
+    if (handle.stop) return;
+    const tool = toolOf(handle, call);
+    if (tool === undefined) continue;
+    if (call.approval) {
+      const { id } = call.approval;
+      const edit = root.edits.get(id);
+      if (edit) await applyEdit(handle, call, tool, edit);
+      else if (root.results.has(id)) await applyResult(handle, call, tool, root.results.get(id));
+      continue;
+    }
+    if (call.phase === 'started' && tool.agent && state.children.has(call.call.id)) {
+      const child = childHandle(handle, call, tool, undefined);
+      if (child === undefined) continue;
+      const off = handle.onStop(() => child.abort({ kind: 'parent' }));
+      await applyDecisions(child);
+      off();
+      if (child.state.ending?.status === 'blocked') handle.abort({ kind: 'halt' });
+    }
+  }
+}
+
+/** An edit goes through both phases; if a rewrite changed it, a person is asked anew. */
+async function applyEdit(handle: RunHandle, call: CallState, tool: ToolSpec, edit: JsonObject): Promise<void> {
+  const approval = call.approval as Approval;
+  const parsing = tool.input.parse(edit);
+  const parsed = isPromise(parsing) ? await parsing : parsing;
+  const { id } = call.call;
+  const base = { type: 'approval.resolve', id: approval.id, subject: approval.subject } as const;
+  if (!parsed.ok) return;
+  const revision = call.revision + 1;
+  const judging = judgeToolInput(handle, { id, spec: tool, input: { raw: deepFreeze(edit), parsed: deepFreeze(parsed.value) }, label: callLabel(handle, call), revision, phases: 'both' });
+  const ruling = isPromise(judging) ? await judging : judging;
+  if (ruling.isStopped) return;
+  if (ruling.refusal) {
+    handle.append({ ...base, decision: 'void', revision: call.revision, digest: approval.digest });
+    endCall(handle, call, tool, { ...deniedEnd(ruling.refusal), revision: 0, chars: 0 });
+    return;
+  }
+  const { raw } = ruling.value;
+  const digest = await sha256Hex(canonicalJson(raw));
+  const isChanged = ruling.revision > revision;
+  handle.append({ ...base, decision: 'edit', revision: ruling.revision, digest, input: raw, ...(isChanged ? { changed: true as const } : {}) });
+  if (!isChanged) return;
+  handle.append({
+    type: 'approval.request',
+    approval: deepFreeze({ ...approval, id: `${handle.state.id}/p${handle.state.approvals + 1}`, revision: ruling.revision, digest, input: raw, reason: 'a guardrail changed the edited input', asks: [{ by: 'core', reason: 'a guardrail changed the edited input' }] } as Approval),
+  });
+}
+
+async function applyResult(handle: RunHandle, call: CallState, tool: ToolSpec, result: unknown): Promise<void> {
+  const approval = call.approval as Approval;
+  handle.append({ type: 'approval.resolve', id: approval.id, subject: approval.subject, decision: 'result', revision: approval.revision, digest: approval.digest });
+  await finishWithResult(handle, call, tool, result);
+}

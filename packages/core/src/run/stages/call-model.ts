@@ -1,0 +1,239 @@
+import { GuardloopError, safeCause } from '../../errors.js';
+import type { AssistantMessage, ModelCall, ModelEvent, ModelRequest, StopReason, Usage, UserMessage } from '../../model/types.js';
+import type { LimitName, RecordedError, Refusal, ViewText } from '../../state/events.js';
+import { type Ending, withText } from '../../state/state.js';
+import { answerLabel, type RawAnswer, recordError } from '../answer.js';
+import { finishAnswer } from '../finish-answer.js';
+import { type OpenModelCall, type RunHandle } from '../handle.js';
+import { makeView } from '../make-view.js';
+import { modelOf, offerTools, planOf, settingsOf } from '../plan.js';
+import { Release } from '../release.js';
+
+/** How long a model may take to notice an abort before it is left alone, milliseconds. */
+const leaveMs = 40;
+const finalNote = 'This is your last answer: the limit of the run is reached. Answer now with what you have, without calling tools.';
+
+interface Opening {
+  /** Items that `input.accept` will record; they are shown to the model beside their checks. */
+  readonly pending?: readonly (UserMessage | AssistantMessage)[];
+  readonly changed?: readonly ViewText[];
+  readonly final?: LimitName;
+}
+
+/** Starts the next model call and records that. Answers with an ending when a view's own text was refused. */
+export async function openModelCall(handle: RunHandle, { pending, changed, final }: Opening): Promise<Ending | undefined> {
+  const { state } = handle;
+  const plan = await planOf(handle);
+  if (handle.stop) return undefined;
+  const { agent } = plan.stand;
+  const turn = state.turn + 1;
+  const view = pending ? undefined : await makeView(handle, turn);
+  if (view?.isStopped) return undefined;
+  if (view?.refusal) return { status: 'blocked', refusal: view.refusal };
+  let messages = view?.messages ?? state.conversation.view;
+  if (pending) {
+    const texts = new Map(changed?.map(({ id, text }) => [id, text]));
+    messages = [...state.conversation.view.map((message) => { const text = texts.get(message.id); return text === undefined ? message : withText(message, text); }), ...pending];
+  }
+  const model = modelOf(handle, agent, turn);
+  const settings = settingsOf(handle, agent, turn);
+  const { wire, names } = offerTools(handle, plan.stand, turn);
+  const note = final ? finalNote : state.note;
+  const isForced = settings.toolChoice === 'required' || typeof settings.toolChoice === 'object';
+  const toolChoice = final ? 'none' : isForced && state.turn > state.agentTurn ? undefined : settings.toolChoice;
+  const request: ModelRequest = {
+    agent: agent.name,
+    turn,
+    system: plan.instructions,
+    messages,
+    ...(note === undefined ? {} : { note }),
+    tools: wire,
+    ...(toolChoice === undefined ? {} : { toolChoice }),
+    ...(agent.output === undefined ? {} : { output: { name: `${agent.name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 50)}_answer`, schema: agent.output.json } }),
+    settings,
+  };
+  handle.append({
+    type: 'model.start',
+    turn,
+    model: model.id,
+    ...(view?.entries ? { view: view.entries } : {}),
+    ...(pending ? { beside: true as const } : {}),
+    ...(note === undefined ? {} : { note }),
+    ...(final === undefined ? {} : { final }),
+  });
+  handle.emit({ type: 'turn.start', turn });
+  const controller = new AbortController();
+  const off = handle.onStop(() => controller.abort(handle.signal.reason));
+  let events: AsyncIterator<ModelEvent>;
+  try {
+    events = model.stream(request, { signal: controller.signal })[Symbol.asyncIterator]();
+  } catch (thrown) {
+    events = { next: () => Promise.reject(thrown) };
+  }
+  let first: Promise<IteratorResult<ModelEvent>> | undefined;
+  if (pending) {
+    first = Promise.resolve(events.next());
+    first.catch(() => undefined);
+  }
+  handle.openModelCall = { events, first, controller, off, turn, model, names, isFinal: final !== undefined };
+  return undefined;
+}
+
+/** Aborts a call that a refusal made useless, and records that it happened. */
+export async function closeModelCall(handle: RunHandle): Promise<void> {
+  const open = handle.openModelCall;
+  if (open === undefined) return;
+  handle.openModelCall = undefined;
+  open.off();
+  open.controller.abort(new DOMException('The answer is not needed any more.', 'AbortError'));
+  await leave(handle, open);
+  recordVoid(handle, open.turn, 'aborted', { requests: 1, inputTokens: 0, outputTokens: 0 });
+}
+
+/** Lets an aborted model come to rest, but not for long. */
+async function leave(handle: RunHandle, open: OpenModelCall): Promise<void> {
+  await new Promise<void>((resolve) => {
+    const stopTimer = handle.root.clock.after(leaveMs, resolve);
+    const rest = async () => {
+      await open.first?.catch(() => undefined);
+      await open.events.return?.();
+    };
+    rest()
+      .catch(() => undefined)
+      .then(() => {
+        stopTimer();
+        resolve();
+      });
+  });
+}
+
+function recordVoid(handle: RunHandle, turn: number, status: 'aborted' | 'failed' | 'refused', usage: Usage, more: { readonly error?: RecordedError; readonly refusal?: Refusal; readonly chars?: number; readonly stopReason?: StopReason } = {}): void {
+  handle.append({ type: 'model.end', turn, status, id: `${handle.state.id}/${turn}`, text: '', revision: 0, calls: [], label: answerLabel(handle), usage, ...more });
+}
+
+/** One model call: read, judge, prepare its calls, record. */
+export async function callModel(handle: RunHandle, final?: LimitName): Promise<Ending | undefined> {
+  if (handle.openModelCall === undefined) {
+    const ending = await openModelCall(handle, final === undefined ? {} : { final });
+    if (ending) return ending;
+  }
+  const open = handle.openModelCall;
+  if (open === undefined || handle.stop) {
+    await closeModelCall(handle);
+    return undefined;
+  }
+  handle.openModelCall = undefined;
+  const { stand } = await planOf(handle);
+  const label = answerLabel(handle);
+  const release = new Release(handle, open.turn, stand.output, stand.agent.output !== undefined, label);
+  const reader = new Reader(handle, open, release, stand.output.length === 0);
+  const settled = await handle.wait(reader.read());
+  reader.isOver = true;
+  open.off();
+  const { end } = reader;
+  const usage = end?.usage ?? { requests: 1 + reader.retries, inputTokens: 0, outputTokens: 0 };
+  const chars = reader.text.length;
+
+  if (settled.kind === 'stopped' || handle.stop) {
+    open.controller.abort();
+    await leave(handle, { ...open, first: reader.reading });
+    release.retract('the run was stopped');
+    recordVoid(handle, open.turn, 'aborted', usage, { chars });
+    return undefined;
+  }
+  if (settled.kind === 'threw' || end === undefined) {
+    open.controller.abort();
+    const error = settled.kind === 'threw' ? modelError(open, settled.error) : protocolError(open);
+    release.retract('the model failed');
+    recordVoid(handle, open.turn, 'failed', usage, { chars, error });
+    return undefined;
+  }
+  if (end.stopReason === 'length') {
+    release.retract('the answer was cut by its length limit');
+    const error = new GuardloopError('MODEL_FAILED', `The answer of model ${open.model.id} was cut by its token limit; no call of it ran, and no text of it was recorded. Raise settings.maxTokens of agent ${handle.state.agent}, or ask for less.`, { details: { stopReason: 'length' } });
+    recordVoid(handle, open.turn, 'failed', usage, { chars, error: recordError(error), stopReason: 'length' });
+    return undefined;
+  }
+  if (end.stopReason === 'refusal') {
+    release.retract('the model refused');
+    recordVoid(handle, open.turn, 'refused', usage, { chars, refusal: { action: 'deny', surface: 'output', by: 'model', reason: 'the model refused to answer' }, stopReason: 'refusal' });
+    return undefined;
+  }
+  const answer: RawAnswer = { text: reader.text, reasoning: reader.reasoning, calls: reader.calls, native: end.native, usage, stopReason: end.stopReason, provider: open.model.provider };
+  await finishAnswer(handle, answer, { turn: open.turn, names: open.names, isFinal: open.isFinal, release, label, isReasoningShown: reader.isReasoningShown });
+  return undefined;
+}
+
+/** Reads a model's events, and passes on what may flow. */
+class Reader {
+  text = '';
+  reasoning = '';
+  readonly calls: ModelCall[] = [];
+  end: Extract<ModelEvent, { type: 'end' }> | undefined;
+  retries = 0;
+  /** Set when nobody waits any more: later events are void. */
+  isOver = false;
+  /** Reasoning flows only where nothing guards it. */
+  readonly isReasoningShown: boolean;
+  reading: Promise<IteratorResult<ModelEvent>> | undefined;
+
+  constructor(
+    private readonly handle: RunHandle,
+    private readonly open: OpenModelCall,
+    private readonly release: Release,
+    isUnguarded: boolean,
+  ) {
+    this.isReasoningShown = isUnguarded && handle.root.settings.reasoning === 'show';
+  }
+
+  async read(): Promise<void> {
+    const { open, handle } = this;
+    const { channel } = handle.root;
+    this.reading = open.first ?? open.events.next();
+    for (;;) {
+      const { value: event, done } = await this.reading;
+      if (done || this.isOver) return;
+      switch (event.type) {
+        case 'text.delta': {
+          this.text += event.text;
+          const waiting = this.release.push(event.text);
+          if (waiting) await waiting;
+          break;
+        }
+        case 'reasoning.delta':
+          this.reasoning += event.text;
+          if (this.isReasoningShown) handle.emit({ type: 'reasoning.delta', turn: open.turn, text: event.text });
+          break;
+        case 'tool.call':
+          this.calls.push(event.call);
+          break;
+        case 'retry':
+          this.retries += 1;
+          handle.emit({ type: 'model.retry', attempt: event.attempt, waitMs: event.waitMs });
+          break;
+        case 'end':
+          if (this.end) throw new GuardloopError('MODEL_PROTOCOL', `Model ${open.model.id} ended its answer twice.`);
+          this.end = event;
+          break;
+        default:
+          break;
+      }
+      if (channel) {
+        const ready = channel.ready();
+        if (ready) await ready;
+        if (this.isOver) return;
+      }
+      this.reading = open.events.next();
+    }
+  }
+}
+
+function modelError(open: OpenModelCall, thrown: unknown): RecordedError {
+  if (GuardloopError.is(thrown)) return recordError(thrown);
+  return recordError(new GuardloopError('MODEL_FAILED', `Model ${open.model.id} threw ${safeCause(thrown).name}. Look at the cause; resume the run to ask it again.`, { cause: thrown, isRetryable: true }));
+}
+
+function protocolError(open: OpenModelCall): RecordedError {
+  return recordError(new GuardloopError('MODEL_PROTOCOL', `The stream of model ${open.model.id} ended without its end event: the answer may be cut. Nothing of it was recorded; resume the run to ask again.`, { isRetryable: true }));
+}
+

@@ -1,0 +1,141 @@
+import type { AgentSpec, HandoffSpec } from '../../define/specs.js';
+import { resolveAgents } from '../../define/resolve.js';
+import type { HistoryFilter } from '../../define/types.js';
+import type { Message, UserMessage } from '../../model/types.js';
+import type { CallEnd, LimitName, Refusal, ViewEntry } from '../../state/events.js';
+import { type CallState, handoffHistory, isUntrustedView } from '../../state/state.js';
+import { enter, messageText } from '../enter.js';
+import { readOnly } from '../guard.js';
+import { isPromise, type RunHandle } from '../handle.js';
+import { keepPairs } from '../make-view.js';
+import { deniedEnd, errorEnd, limitEnd } from '../observations.js';
+import { deepFreeze } from '../plain-output.js';
+import { standNow, standOf } from '../plan.js';
+import { judgeHandoff } from '../prepare-calls.js';
+import { endCall } from '../run-call.js';
+import { callLabel, requestHandoffApproval } from './run-tools.js';
+
+interface Wanted {
+  readonly target: AgentSpec | undefined;
+  readonly to: string;
+  readonly brief: string;
+  readonly filter: HistoryFilter | undefined;
+  /** Why it cannot be done at all. */
+  readonly problem?: string | undefined;
+}
+
+/** Swaps the active agent, or gives the old one an error observation: whatever fails here, the old agent stays. */
+export async function handOff(handle: RunHandle, call: CallState): Promise<undefined> {
+  const { state } = handle;
+  const refuse = (end: CallEnd, limit?: LimitName): undefined => {
+    const limited = limit === undefined ? {} : { limit };
+    if (call.phase === 'handoff') handle.append({ ...end, type: 'handoff.refused', callId: call.call.id, ...limited });
+    else endCall(handle, call, { name: call.call.name, polling: false }, { ...end, revision: 0, chars: 0, ...limited });
+    if (end.refusal?.action === 'halt') handle.abort({ kind: 'halt' });
+    return undefined;
+  };
+  const failed = (why: string): undefined => refuse(errorEnd({ status: 'error', errorClass: 'failed', summary: `The handoff failed: ${why} The conversation stays here.` }));
+  const denied = (refusal: Refusal): undefined => refuse(deniedEnd(refusal));
+
+  if (state.usedHandoffs >= state.limits.handoffs) return refuse(limitEnd('handoffs'), 'handoffs');
+  const wanted = findWanted(handle, call);
+  const { target, to, brief } = wanted;
+  if (target === undefined) return failed(wanted.problem ?? `there is no agent ${to}.`);
+
+  const everything = handoffHistory(state, call.call.id);
+  const filtered = wanted.filter ? await filterHistory(handle, wanted.filter, everything, to) : everything;
+  if (handle.stop) return undefined;
+  if (filtered === undefined) return failed(`its history filter threw, gave no list of the messages it was given, or parted a call from its result.`);
+
+  const isApproved = call.decision?.decision === 'approve';
+  let passedBrief = brief;
+  let revision = call.phase === 'handoff' ? 0 : call.revision;
+  if (wanted.filter || state.calls.size > 1 || isApproved || call.phase === 'handoff') {
+    const judging = judgeHandoff(handle, { id: call.call.id, to, brief, label: callLabel(handle, call), revision, history: filtered, phases: isApproved ? 'check' : 'both' });
+    const ruling = isPromise(judging) ? await judging : judging;
+    if (ruling.isStopped) return undefined;
+    if (ruling.refusal) return denied(ruling.refusal);
+    if (ruling.asks.length > 0 && !isApproved) {
+      if (call.phase === 'handoff') return failed('a person would have to allow it, and a handoff that a tool returned cannot wait.');
+      await requestHandoffApproval(handle, call, { to, brief: ruling.value, asks: ruling.asks });
+      return undefined;
+    }
+    passedBrief = ruling.value;
+    revision = ruling.revision;
+  }
+
+  const stand = standOf(target, handle.root.runGuards);
+  const subject = `${state.id}/${call.call.id}/input`;
+  const label = { origin: `agent:${state.agent}`, integrity: isUntrustedView(state.conversation) ? 'untrusted' : 'trusted' } as const;
+  const item: UserMessage = deepFreeze({ role: 'user', id: `${state.id}/${call.call.id}/brief`, via: 'handoff', parts: [{ type: 'text', text: passedBrief, label }], label });
+  const entered = await enter(handle, { subject, agent: to, fresh: [item], history: filtered, guards: stand.input, stays: state.conversation.activations.length });
+  if (entered.isStopped) return undefined;
+  if (entered.refusal) return denied(entered.refusal);
+
+  const view = viewOf(everything, filtered, new Map(entered.changed.map(({ id, text }) => [id, text])));
+  handle.agents.set(to, target);
+  handle.append({
+    type: 'handoff',
+    callId: call.call.id,
+    from: state.agent,
+    to,
+    brief: passedBrief,
+    revision,
+    view,
+    item: entered.items[0] ?? item,
+    ...(entered.revision > 0 ? { revisions: entered.revisions } : {}),
+    entry: { subject, revision: entered.revision, judged: entered.judged },
+    manifest: stand.manifest,
+  });
+  handle.plan = undefined;
+  handle.answer = undefined;
+  return undefined;
+}
+
+function findWanted(handle: RunHandle, call: CallState): Wanted {
+  if (call.phase === 'handoff' && call.returned) {
+    const { to, brief, filtered } = call.returned;
+    const returned = handle.returned.get(call.call.id);
+    if (returned === undefined && filtered) return { target: undefined, to, brief, filter: undefined, problem: 'the run was interrupted before it, and its history filter was lost. Ask for it again.' };
+    const given = returned && typeof returned.target !== 'string' ? returned.target : undefined;
+    const known = handle.agents.get(to);
+    if (given && known && given !== known) return { target: undefined, to, brief, filter: undefined, problem: `two different agents are named ${to}.` };
+    if (given && known === undefined) for (const [name, agent] of resolveAgents(given)) if (!handle.agents.has(name)) handle.agents.set(name, agent);
+    return { target: given ?? known, to, brief, filter: returned?.history };
+  }
+  const to = call.call.handoff?.to ?? '';
+  const spec = standNow(handle).agent.handoffs.find((each: HandoffSpec) => each.name === call.call.name);
+  return { target: handle.agents.get(to), to, brief: call.call.handoff?.brief ?? '', filter: spec?.history };
+}
+
+/** What the filter chose; undefined when it makes no sense. */
+async function filterHistory(handle: RunHandle, filter: HistoryFilter, everything: readonly Message[], to: string): Promise<readonly Message[] | undefined> {
+  try {
+    const { signal } = handle;
+    const given = filter(readOnly(everything), { context: handle.root.context, from: handle.state.agent, to, signal });
+    const settled = isPromise(given) ? await handle.wait(given) : ({ kind: 'value', value: given } as const);
+    if (settled.kind !== 'value' || !Array.isArray(settled.value)) return undefined;
+    const known = new Map(everything.map((message) => [message.id, message]));
+    const seen = new Set<string>();
+    const chosen: Message[] = [];
+    for (const message of settled.value as readonly Message[]) {
+      const original = known.get(message.id);
+      if (original === undefined || original.role !== message.role || seen.has(message.id)) return undefined;
+      seen.add(message.id);
+      chosen.push(message);
+    }
+    return keepPairs(chosen).length === chosen.length ? chosen : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The target's view as the log keeps it. */
+function viewOf(everything: readonly Message[], chosen: readonly Message[], changed: ReadonlyMap<string, string>): 'all' | readonly ViewEntry[] {
+  if (chosen === everything && changed.size === 0) return 'all';
+  const originals = new Map(everything.map((message) => [message.id, messageText(message)]));
+  return chosen.map((message) => {
+    const text = changed.get(message.id) ?? messageText(message);
+    return text === originals.get(message.id) ? message.id : { id: message.id, text };
+  });
+}

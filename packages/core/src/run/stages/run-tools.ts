@@ -1,0 +1,253 @@
+import pLimit from 'p-limit';
+import type { ToolSpec } from '../../define/specs.js';
+import { canonicalJson } from '../../state/canonical-json.js';
+import { sha256Hex } from '../../state/digest.js';
+import type { Approval, Ask } from '../../state/events.js';
+import { nextOfCall } from '../../state/next-step.js';
+import { type CallState, hasToolCallsLeft, spentLimit } from '../../state/state.js';
+import { isPromise, type RunHandle } from '../handle.js';
+import { deniedEnd, errorEnd, limitEnd, unknownEnd } from '../observations.js';
+import { deepFreeze } from '../plain-output.js';
+import { standNow } from '../plan.js';
+import { type CallInput, judgeToolInput, runsOnce } from '../prepare-calls.js';
+import { endCall, runCall } from '../run-call.js';
+
+/** Advances every call that can go on: ends the refused, asks for the approvals, runs the rest. Together, but for declared effects and approvals. */
+export async function runTools(handle: RunHandle): Promise<undefined> {
+  const { state } = handle;
+  const side: CallState[] = [];
+  const serial: CallState[] = [];
+  for (const call of state.calls.values()) {
+    if (nextOfCall(state, call) !== 'go') continue;
+    if (endPrepared(handle, call)) continue;
+    const tool = toolOf(handle, call);
+    if (call.call.kind === 'handoff' || tool === undefined) serial.push(call);
+    else if (call.phase === 'decided' || isSerial(tool) || call.call.asks?.length || call.call.copyOf !== undefined) serial.push(call);
+    else side.push(call);
+  }
+  const [only] = side;
+  if (side.length === 1 && only) await advance(handle, only);
+  else if (side.length > 1) {
+    const limit = pLimit(handle.root.settings.concurrency);
+    await Promise.all(side.map((call) => limit(() => advance(handle, call))));
+  }
+  for (const call of serial) {
+    if (handle.stop) break;
+    if (nextOfCall(state, call) === 'go') await advance(handle, call);
+  }
+  return undefined;
+}
+
+/** A call that will not run, or that shares another's end. */
+function endPrepared(handle: RunHandle, call: CallState): boolean {
+  const { end, copyOf, name } = call.call;
+  if (call.phase !== 'prepared') return false;
+  if (end) {
+    endCall(handle, call, { name, polling: false }, { ...end, revision: 0, chars: 0 });
+    return true;
+  }
+  return copyOf !== undefined && endCopy(handle, call, copyOf);
+}
+
+function endCopy(handle: RunHandle, call: CallState, copyOf: string): boolean {
+  const original = handle.state.calls.get(copyOf);
+  if (original?.end === undefined || original.revision !== original.call.revision) return false;
+  const { status, content, errorClass, retryable, label } = original.end;
+  endCall(handle, call, { name: call.call.name, polling: false }, {
+    status,
+    content,
+    ...(errorClass === undefined ? {} : { errorClass }),
+    ...(retryable === undefined ? {} : { retryable }),
+    label,
+    note: 'The same call stands earlier in this answer. It ran once; this is its result.',
+    copyOf,
+    revision: 0,
+    chars: 0,
+  });
+  return true;
+}
+
+const isSerial = (tool: ToolSpec): boolean => tool.approval !== false || (tool.flow.declared && (tool.flow.effect === 'write' || tool.flow.effect === 'send'));
+
+export function toolOf(handle: RunHandle, call: CallState): ToolSpec | undefined {
+  for (const { offered } of standNow(handle).tools) if (offered.kind === 'tool' && offered.spec.name === call.call.name) return offered.spec;
+  return undefined;
+}
+
+async function advance(handle: RunHandle, call: CallState): Promise<void> {
+  if (handle.stop) return;
+  if (call.call.kind === 'handoff') return advanceHandoff(handle, call);
+  const tool = toolOf(handle, call);
+  if (tool === undefined) {
+    endCall(handle, call, { name: call.call.name, polling: false }, { ...errorEnd({ status: 'error', errorClass: 'unknown_tool', summary: 'This tool is not there any more.' }), revision: 0, chars: 0 });
+    return;
+  }
+  if (call.call.copyOf !== undefined && call.phase === 'prepared' && endCopy(handle, call, call.call.copyOf)) return;
+  switch (call.phase) {
+    case 'started':
+      return goOn(handle, call, tool);
+    case 'decided':
+      return followDecision(handle, call, tool);
+    default:
+      return begin(handle, call, tool);
+  }
+}
+
+/** A call that a process had started and did not end. */
+async function goOn(handle: RunHandle, call: CallState, tool: ToolSpec): Promise<void> {
+  if (!tool.repeatable && tool.agent === undefined) {
+    await requestApproval(handle, call, tool, { asks: [{ by: 'core', reason: 'the run was interrupted while this call was under way: it may have happened' }], mayHaveRun: true });
+    return;
+  }
+  const input = await inputOf(handle, call, tool);
+  if (input) await runCall(handle, call, tool, input.parsed);
+}
+
+async function begin(handle: RunHandle, call: CallState, tool: ToolSpec): Promise<void> {
+  const input = await inputOf(handle, call, tool);
+  if (input === undefined || handle.stop) return;
+  if (endAtLimit(handle, call, tool)) return;
+  const asks: Ask[] = [...(call.call.asks ?? [])];
+  if (tool.execute === undefined && tool.agent === undefined) asks.push({ by: 'core', reason: 'the caller runs this tool' });
+  const own = await needsApproval(handle, call, tool, input);
+  if (handle.stop) return;
+  if (own !== undefined) asks.push({ by: 'approval', reason: own });
+  if (runsOnce(tool) && hasRun(handle, call, tool)) asks.push({ by: 'core', reason: 'an equal call of this tool has run before in this run' });
+  if (asks.length > 0) {
+    await requestApproval(handle, call, tool, { asks, mayHaveRun: false });
+    return;
+  }
+  await runCall(handle, call, tool, input.parsed);
+}
+
+function endAtLimit(handle: RunHandle, call: CallState, tool: ToolSpec): boolean {
+  const limit = spentLimit(handle.state) ?? (hasToolCallsLeft(handle.state) ? undefined : 'toolCalls');
+  if (limit === undefined) return false;
+  endCall(handle, call, tool, { ...limitEnd(limit), revision: 0, chars: 0, limit });
+  return true;
+}
+
+/** The parsed input of the revision that will run; a call whose recorded input does not fit any more is ended. */
+async function inputOf(handle: RunHandle, call: CallState, tool: ToolSpec): Promise<CallInput | undefined> {
+  const { id } = call.call;
+  if (handle.parsed.has(id) && call.revision === call.call.revision) return { raw: call.input, parsed: handle.parsed.get(id) };
+  const parsing = tool.input.parse(call.input);
+  const parsed = isPromise(parsing) ? await parsing : parsing;
+  if (parsed.ok) return { raw: call.input, parsed: deepFreeze(parsed.value) };
+  endCall(handle, call, tool, { ...errorEnd({ status: 'error', errorClass: 'invalid_input', summary: `${tool.name}: the recorded arguments do not fit the tool any more.`, retryable: true }), revision: 0, chars: 0 });
+  return undefined;
+}
+
+/** Why the tool itself wants a person; undefined: it does not. A rule that throws wants one. */
+async function needsApproval(handle: RunHandle, call: CallState, tool: ToolSpec, input: CallInput): Promise<string | undefined> {
+  const { approval } = tool;
+  if (typeof approval !== 'function') return approval ? `${tool.name} needs an approval` : undefined;
+  const failed = `the approval rule of ${tool.name} failed`;
+  try {
+    const given = approval(input.parsed as never, { context: handle.root.context, callId: call.call.id, signal: handle.signal });
+    if (!isPromise(given)) return given === false ? undefined : given === true ? `${tool.name} needs an approval` : failed;
+    const settled = await handle.wait(given as PromiseLike<boolean>);
+    if (settled.kind !== 'value') return failed;
+    return settled.value === false ? undefined : settled.value === true ? `${tool.name} needs an approval` : failed;
+  } catch {
+    return failed;
+  }
+}
+
+function hasRun(handle: RunHandle, call: CallState, tool: ToolSpec): boolean {
+  const inputs = handle.state.effects.get(tool.name);
+  if (inputs === undefined) return false;
+  const own = canonicalJson(call.input);
+  return inputs.some(({ callId, input }) => callId !== call.call.id && canonicalJson(input) === own);
+}
+
+async function requestApproval(handle: RunHandle, call: CallState, tool: ToolSpec, { asks, mayHaveRun }: { readonly asks: readonly Ask[]; readonly mayHaveRun: boolean }): Promise<void> {
+  const { state } = handle;
+  const digest = await sha256Hex(canonicalJson(call.input));
+  const approval: Approval = deepFreeze({
+    id: `${state.id}/p${state.approvals + 1}`,
+    surface: 'toolInput',
+    run: state.id,
+    agentPath: [...handle.agentPath],
+    subject: `${state.id}/${call.call.id}`,
+    revision: call.revision,
+    digest,
+    reason: asks.map(({ reason }) => reason).join('; '),
+    asks: [...asks],
+    tool: tool.name,
+    callId: call.call.id,
+    input: call.input,
+    mayHaveRun,
+    ...(tool.execute === undefined && tool.agent === undefined ? { caller: true as const } : {}),
+  });
+  handle.append({ type: 'approval.request', approval });
+}
+
+async function followDecision(handle: RunHandle, call: CallState, tool: ToolSpec): Promise<void> {
+  const { decision } = call;
+  if (decision?.decision === 'reject') {
+    endCall(handle, call, tool, { ...rejectedEnd(call, tool.name, decision.reason, tool.rejection), revision: 0, chars: 0 });
+    return;
+  }
+  const input = await inputOf(handle, call, tool);
+  if (input === undefined) return;
+  if (endAtLimit(handle, call, tool)) return;
+  if (decision?.decision === 'approve') {
+    const judging = judgeToolInput(handle, { id: call.call.id, spec: tool, input, label: callLabel(handle, call), revision: call.revision, phases: 'check' });
+    const ruling = isPromise(judging) ? await judging : judging;
+    if (ruling.isStopped) return;
+    if (ruling.refusal) {
+      endCall(handle, call, tool, { ...deniedEnd(ruling.refusal), revision: 0, chars: 0 });
+      return;
+    }
+  }
+  await runCall(handle, call, tool, input.parsed);
+}
+
+function rejectedEnd(call: CallState, name: string, words: string | undefined, rejection: string | undefined) {
+  const mayHaveRun = call.phase === 'decided' && call.wasStarted;
+  const summary = words !== undefined && words !== '' ? words : (rejection ?? `A person rejected this call of ${name}.`);
+  return mayHaveRun ? unknownEnd(name, `a person did not let it run again: ${summary}`) : errorEnd({ status: 'rejected', errorClass: 'rejected', summary });
+}
+
+/** The label of a call's input: of the answer that made it. */
+export function callLabel(handle: RunHandle, call: CallState) {
+  const message = handle.state.conversation.messages[handle.state.openIndex];
+  return message?.role === 'assistant' && message.calls.some(({ id }) => id === call.call.id) ? message.label : ({ origin: `agent:${handle.state.agent}`, integrity: 'untrusted' } as const);
+}
+
+async function advanceHandoff(handle: RunHandle, call: CallState): Promise<void> {
+  const { name, handoff, asks } = call.call;
+  if (handoff === undefined) return;
+  if (call.decision?.decision === 'reject') {
+    endCall(handle, call, { name, polling: false }, { ...rejectedEnd(call, name, call.decision.reason, undefined), revision: 0, chars: 0 });
+    return;
+  }
+  await requestHandoffApproval(handle, call, { to: handoff.to, brief: handoff.brief, asks: asks ?? [] });
+}
+
+/** Puts a handoff before a person. */
+export async function requestHandoffApproval(handle: RunHandle, call: CallState, { to, brief, asks }: { readonly to: string; readonly brief: string; readonly asks: readonly Ask[] }): Promise<void> {
+  const { state } = handle;
+  const digest = await sha256Hex(canonicalJson({ to, brief }));
+  handle.append({
+    type: 'approval.request',
+    approval: deepFreeze({
+      id: `${state.id}/p${state.approvals + 1}`,
+      surface: 'handoff',
+      run: state.id,
+      agentPath: [...handle.agentPath],
+      subject: `${state.id}/${call.call.id}`,
+      revision: call.revision,
+      digest,
+      reason: asks.map(({ reason }) => reason).join('; '),
+      asks: [...asks],
+      tool: call.call.name,
+      callId: call.call.id,
+      input: call.input,
+      from: state.agent,
+      to,
+      brief,
+    }),
+  });
+}

@@ -1,0 +1,79 @@
+import { GuardloopError } from '../errors.js';
+import type { SessionStore } from '../session/session.js';
+import type { LogEvent } from '../state/events.js';
+
+/**
+ * Writes a run's events behind it, one batch at a time. `barrier` waits until all that was added is stored.
+ * After a failure nothing more is written, and every barrier answers with the error.
+ */
+export class StoreWriter {
+  private pending: LogEvent[] = [];
+  private flushing: Promise<void> | undefined;
+  private stored: number;
+  failure: GuardloopError | undefined;
+
+  constructor(
+    private readonly store: SessionStore,
+    private readonly id: string,
+    afterSeq: number,
+    private readonly writerId: string,
+    private readonly onFailure: (error: GuardloopError) => void,
+  ) {
+    this.stored = afterSeq;
+  }
+
+  add(event: LogEvent): void {
+    if (this.failure) return;
+    this.pending.push(event);
+    this.flushing ??= this.flush();
+  }
+
+  /** Resolves once all is stored or the store has failed; look at `failure` then. Undefined when there is nothing to wait for. */
+  barrier(): Promise<void> | undefined {
+    return this.flushing;
+  }
+
+  private async flush(): Promise<void> {
+    // Events appended in the same step go together.
+    await undefined;
+    try {
+      while (this.pending.length > 0) {
+        const batch = this.pending;
+        this.pending = [];
+        await this.write(batch);
+        this.stored = batch.at(-1)?.seq ?? this.stored;
+      }
+    } catch (thrown) {
+      this.pending = [];
+      this.failure = GuardloopError.is(thrown)
+        ? thrown
+        : new GuardloopError('STORE_FAILED', `The session store failed to append to ${this.id}. The run was stopped; look at the cause, then resume it.`, { cause: thrown, isRetryable: true });
+      this.onFailure(this.failure);
+    } finally {
+      this.flushing = undefined;
+    }
+  }
+
+  private async write(batch: readonly LogEvent[]): Promise<void> {
+    try {
+      await this.store.append(this.id, batch, this.stored);
+    } catch (thrown) {
+      // The outcome is unknown, or another has written: the tail tells.
+      const tail = await this.store.load(this.id, this.stored);
+      if (this.isOurs(tail, batch)) {
+        if (tail.length >= batch.length) return;
+        await this.store.append(this.id, batch.slice(tail.length), this.stored + tail.length);
+        return;
+      }
+      throw new GuardloopError('LOG_CONFLICT', `Another writer has appended to ${this.id}. This run was stopped and appended nothing more; load the log and go on from there.`, { cause: thrown });
+    }
+  }
+
+  private isOurs(tail: readonly LogEvent[], batch: readonly LogEvent[]): boolean {
+    return tail.every((event, index) => {
+      const own = batch[index];
+      if (own === undefined || own.seq !== event.seq || own.type !== event.type || own.run !== event.run || own.at !== event.at) return false;
+      return event.type !== 'run.start' && event.type !== 'run.resume' ? true : event.writer === this.writerId;
+    });
+  }
+}

@@ -1,0 +1,456 @@
+// The durable events of a run's log, and the events that are only watched. Plain JSON, no behaviour.
+import type { ErrorCode, SafeCause } from '../errors.js';
+import type { AssistantMessage, JsonObject, JsonValue, Label, NativeMessage, Part, StopReason, ToolCall, Usage, UserMessage, Via } from '../model/types.js';
+
+/** Where a guardrail looks. */
+export type Surface = 'input' | 'toolInput' | 'toolOutput' | 'handoff' | 'output';
+/** What a guardrail answers. */
+export type Action = 'allow' | 'rewrite' | 'ask' | 'deny' | 'halt';
+/** Who declared a guardrail. */
+export type GuardLevel = 'run' | 'agent' | 'tool';
+
+/** Bounds of a run. Counts, except `ms` (active milliseconds; waiting for people does not count), `tokens` and `cost`. */
+export interface Limits {
+  /** Model calls. Default 8. */
+  readonly turns: number;
+  /** Calls of tools. Default `Infinity`. */
+  readonly toolCalls: number;
+  /** Input plus output tokens. Default `Infinity`. */
+  readonly tokens: number;
+  /** In the currency of the adapters' prices. Default `Infinity`. */
+  readonly cost: number;
+  /** Active time. Default `Infinity`. */
+  readonly ms: number;
+  /** Default 8. */
+  readonly handoffs: number;
+  /** Refusals and misfits of the answer in a row that are repaired. Default 1. */
+  readonly repairs: number;
+  /** Equal calls with equal results before a notice; twice that ends the run. Default 3. */
+  readonly repeats: number;
+}
+export type LimitName = keyof Limits;
+/** Limits as JSON: `null` stands for `Infinity`. */
+export type RecordedLimits = { readonly [K in LimitName]: number | null };
+
+/** One guardrail as it stood. */
+export interface GuardEntry {
+  readonly name: string;
+  readonly version?: string | undefined;
+  readonly surfaces: readonly Surface[];
+  readonly phases: readonly ('rewrite' | 'check')[];
+  /** Patterns of tool names; only for the tool surfaces. */
+  readonly tools?: readonly string[] | undefined;
+  readonly beside?: true | undefined;
+  readonly shadow?: true | undefined;
+  readonly onError?: 'halt' | 'allow' | undefined;
+}
+/** Which guardrails stood where, so that an audit knows which verdicts were due. */
+export interface Manifest {
+  readonly run: readonly GuardEntry[];
+  readonly agent: readonly GuardEntry[];
+  /** By tool name; only tools that have their own. */
+  readonly tools: { readonly [tool: string]: readonly GuardEntry[] };
+}
+
+interface Durable<T extends string> {
+  readonly type: T;
+  /** Numbers the log, from 1, without gaps. */
+  readonly seq: number;
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly run: string;
+  /** The active agent of that run. */
+  readonly agent: string;
+  /** In child runs: the parent's run id. */
+  readonly parent?: string | undefined;
+}
+
+export interface RunStartEvent extends Durable<'run.start'> {
+  /** Who writes; a new one for each process that enters the run. */
+  readonly writer: string;
+  readonly limits: RecordedLimits;
+  readonly manifest: Manifest;
+  /** What to do at a limit; left out: stop. */
+  readonly onLimit?: 'finalize' | undefined;
+  /** In child runs: the call of the parent that started it. */
+  readonly call?: string | undefined;
+}
+export interface RunResumeEvent extends Durable<'run.resume'> {
+  readonly writer: string;
+  readonly manifest: Manifest;
+  /** Only if resume changed them. */
+  readonly limits?: RecordedLimits | undefined;
+  readonly onLimit?: 'stop' | 'finalize' | undefined;
+  /** Present when an ended run (exhausted, cancelled, failed, blocked by a failed guardrail) was reopened. */
+  readonly reopens?: true | undefined;
+}
+/**
+ * One answer of one guardrail on one subject. Message ids are `<run>/i<n>` (input items), `<run>/<turn>` (answers), `<run>/<call id>` (results),
+ * `<run>/<call id>/brief` and `<run>/<turn>/v<n>` (what a view wrote). Subjects:
+ * an item's message id for its rewrites on `input`; `<run>/input` the checks of an entry (`<run>/<call id>/input` at a handoff);
+ * `<run>/<turn>` an answer on `output`, `<run>/<turn>/reasoning` shown reasoning; `<run>/<call id>` a call on `toolInput` and `toolOutput`;
+ * `<run>/<call id>/details` a result's details, `<run>/<call id>/projected` a projection, on `toolOutput`;
+ * `<run>/<call id>` on `handoff`, asked before `model.end`, and again before the `handoff` event unless nothing that the target will see
+ * can have changed since (its view is `'all'`, it was the only call of its answer, and no person was asked);
+ * `<run>/<turn>/view` the checks of what a view wrote, committed by `model.start`.
+ * `revision` is the one looked at; a `rewrite` makes the next.
+ */
+export interface GuardVerdictEvent extends Durable<'guard.verdict'> {
+  readonly guardrail: string;
+  readonly version?: string | undefined;
+  readonly level: GuardLevel;
+  readonly surface: Surface;
+  readonly subject: string;
+  readonly revision: number;
+  readonly phase: 'rewrite' | 'check';
+  readonly action: Action;
+  readonly reason?: string | undefined;
+  /** The guardrail threw, hung, or answered nonsense. */
+  readonly failed?: true | undefined;
+  /** Logged, not obeyed. */
+  readonly shadow?: true | undefined;
+  readonly beside?: true | undefined;
+  readonly projected?: true | undefined;
+  /** Milliseconds that the answer took. */
+  readonly ms: number;
+}
+export interface InputAcceptEvent extends Durable<'input.accept'> {
+  readonly subject: string;
+  /** How many rewrites the entry took. */
+  readonly revision: number;
+  /** New items, in the form that passed: the user's, and before them history given from elsewhere. */
+  readonly items: readonly (UserMessage | AssistantMessage)[];
+  /** Items of the history that were new to this agent's view and were rewritten for it. */
+  readonly changed?: readonly ViewText[] | undefined;
+  /** Ids of the history items that were judged in this entry. */
+  readonly judged?: readonly string[] | undefined;
+  /** The item revisions, where above 0. */
+  readonly revisions?: { readonly [item: string]: number } | undefined;
+}
+/** What an agent sees: references to recorded messages, with text where it was changed, or whole items that a view or brief made. */
+export interface ViewText {
+  readonly id: string;
+  readonly text: string;
+}
+export type ViewEntry = string | ViewText | UserMessage;
+
+export interface ModelStartEvent extends Durable<'model.start'> {
+  readonly turn: number;
+  readonly model: string;
+  /** Only when it is not everything the agent's view holds. */
+  readonly view?: readonly ViewEntry[] | undefined;
+  /** Input guardrails are still asked beside this call. */
+  readonly beside?: true | undefined;
+  /** Core's own note at the end of this request. */
+  readonly note?: string | undefined;
+  /** The last call of `onLimit: 'finalize'`, after this limit. */
+  readonly final?: LimitName | undefined;
+}
+
+export type ErrorClass =
+  | 'invalid_input'
+  | 'unknown_tool'
+  | 'denied'
+  | 'rejected'
+  | 'timeout'
+  | 'aborted'
+  | 'rate_limited'
+  | 'not_found'
+  | 'unavailable'
+  | 'bad_result'
+  | 'failed';
+/** How a call ended. `denied`: did not run. `rejected`: by a person. `aborted`: never started. `unknown`: started, outcome not seen. */
+export type CallStatus = 'ok' | 'error' | 'denied' | 'rejected' | 'aborted' | 'unknown';
+
+/** Who refused, where and why. */
+export interface Refusal {
+  readonly action: 'ask' | 'deny' | 'halt';
+  readonly surface: Surface;
+  /** The guardrail's name, or `model`. */
+  readonly by: string;
+  readonly reason: string;
+  readonly reply?: string | undefined;
+  readonly failed?: true | undefined;
+}
+/** One guardrail, tool or rule that wants a person. */
+export interface Ask {
+  /** A guardrail's name, `approval` for the tool's own rule, or `core` (repeated effect, may have run). */
+  readonly by: string;
+  readonly reason: string;
+}
+
+/** The end of a call, as it stands in `tool.end`, or ahead of it in `model.end` for calls that will not run. */
+export interface CallEnd {
+  readonly status: CallStatus;
+  /** What the model sees: text, or parts where there are images or files. */
+  readonly content: string | readonly Part[];
+  readonly errorClass?: ErrorClass | undefined;
+  readonly retryable?: boolean | undefined;
+  /** Core's own words beside the content; hold no outside value. */
+  readonly note?: string | undefined;
+  readonly label: Label;
+  readonly refusal?: Refusal | undefined;
+}
+export interface RecordedCall extends ToolCall {
+  readonly kind: 'tool' | 'agent' | 'handoff' | 'caller' | 'unknown';
+  /** Of a handoff: to whom, and the brief in the form that passed. */
+  readonly handoff?: { readonly to: string; readonly brief: string } | undefined;
+  /** Of `input`; 0 is the model's own. */
+  readonly revision: number;
+  readonly asks?: readonly Ask[] | undefined;
+  /** An earlier call of this answer with the same tool and input, whose one effect this shares. */
+  readonly copyOf?: string | undefined;
+  /** Present when the call will not run. */
+  readonly end?: CallEnd | undefined;
+}
+export interface ModelEndEvent extends Durable<'model.end'> {
+  readonly turn: number;
+  readonly status: 'ok' | 'refused' | 'failed' | 'aborted';
+  /** The answer's message id. */
+  readonly id: string;
+  readonly text: string;
+  /** Revision of the answer's text or value. */
+  readonly revision: number;
+  /** The structured answer, as the model gave it (raw), in the form that passed. */
+  readonly value?: JsonValue | undefined;
+  readonly calls: readonly RecordedCall[];
+  readonly native?: NativeMessage | undefined;
+  /** Reasoning that was shown, in the form that passed. */
+  readonly reasoning?: string | undefined;
+  readonly label: Label;
+  readonly usage: Usage;
+  readonly stopReason?: StopReason | undefined;
+  /** Size of a refused answer, in characters. */
+  readonly chars?: number | undefined;
+  readonly refusal?: Refusal | undefined;
+  /** A misfit of the output schema that is to be repaired: which fields, what was expected; no values. */
+  readonly misfit?: string | undefined;
+  /** The answer was empty: neither text nor call. */
+  readonly empty?: true | undefined;
+  readonly error?: RecordedError | undefined;
+}
+
+interface ApprovalBase<S extends 'toolInput' | 'handoff' | 'output'> {
+  readonly id: string;
+  readonly surface: S;
+  readonly run: string;
+  /** From the root agent to the one that asks. */
+  readonly agentPath: readonly string[];
+  readonly subject: string;
+  readonly revision: number;
+  /** sha256, hex, of the canonical JSON of what will run; salted where the content is quarantined. */
+  readonly digest: string;
+  /** All reasons, joined. */
+  readonly reason: string;
+  readonly asks: readonly Ask[];
+}
+export interface CallApproval extends ApprovalBase<'toolInput'> {
+  readonly tool: string;
+  readonly callId: string;
+  readonly input: JsonObject;
+  /** The effect may have happened already: the log was cut between start and end. */
+  readonly mayHaveRun: boolean;
+  /** The tool has no `execute`: the caller runs it and answers with `{ result }`. */
+  readonly caller?: true | undefined;
+}
+export interface HandoffApproval extends ApprovalBase<'handoff'> {
+  readonly tool: string;
+  readonly callId: string;
+  readonly input: JsonObject;
+  readonly from: string;
+  readonly to: string;
+  readonly brief: string;
+}
+/** The answer itself waits in the quarantine store under `key`. */
+export interface OutputApproval extends ApprovalBase<'output'> {
+  readonly tool?: undefined;
+  readonly input?: undefined;
+  readonly key: string;
+  /** Characters of the waiting answer. */
+  readonly chars: number;
+}
+/** What a person is asked. */
+export type Approval = CallApproval | HandoffApproval | OutputApproval;
+
+/** A person's decision, as given to `resume`. */
+export type Decision = 'approve' | { readonly reject: string } | { readonly edit: object } | { readonly result: unknown };
+export type Decisions = Readonly<Record<string, Decision>>;
+
+export interface ApprovalRequestEvent extends Durable<'approval.request'> {
+  readonly approval: Approval;
+  /** For a quarantined answer: its turn and what it used. */
+  readonly turn?: number | undefined;
+  readonly usage?: Usage | undefined;
+}
+export interface ApprovalResolveEvent extends Durable<'approval.resolve'> {
+  readonly id: string;
+  readonly subject: string;
+  readonly revision: number;
+  readonly decision: 'approve' | 'reject' | 'edit' | 'result' | 'void';
+  readonly digest: string;
+  /** The person's words, with `reject`. */
+  readonly reason?: string | undefined;
+  /** With `edit`: the input as it passed. */
+  readonly input?: JsonObject | undefined;
+  /** With `edit`: a rewrite changed it, so it is asked anew. */
+  readonly changed?: true | undefined;
+}
+export interface ToolStartEvent extends Durable<'tool.start'> {
+  readonly callId: string;
+  readonly tool: string;
+  readonly revision: number;
+  readonly input: JsonObject;
+  readonly idempotencyKey: string;
+  /** A declared write or send: runs once for an input in a run. */
+  readonly once?: true | undefined;
+}
+export interface ToolEndEvent extends Durable<'tool.end'>, CallEnd {
+  readonly callId: string;
+  readonly tool: string;
+  /** The ToolMessage's id. */
+  readonly id: string;
+  /** Revision of the output that passed. */
+  readonly revision: number;
+  /** Characters of the whole guarded output, before projection. */
+  readonly chars: number;
+  /** How the content was made of the output: a user's projection is guarded again. */
+  readonly projection?: 'core' | 'user' | undefined;
+  /** For the application; guarded, never sent to the model. */
+  readonly details?: JsonValue | undefined;
+  /** The call of the same turn whose end this shares. */
+  readonly copyOf?: string | undefined;
+  /** The repeat defence leaves this tool alone. */
+  readonly polling?: true | undefined;
+  /** The limit that kept the call from running. */
+  readonly limit?: LimitName | undefined;
+  /** The tool returned a handoff. `filtered`: with a history filter, which lives only in the process that ran the tool. */
+  readonly handoff?: { readonly to: string; readonly brief: string; readonly filtered?: true | undefined } | undefined;
+  /** The tool `endsRun`: this is the run's answer, in the form that passed `output`. */
+  readonly answer?: { readonly text: string; readonly value?: JsonValue | undefined; readonly revision: number } | undefined;
+}
+export interface HandoffEvent extends Durable<'handoff'> {
+  readonly callId: string;
+  /** The ToolMessage's id of the call it ends; left out where a tool's returned handoff was already ended. */
+  readonly id?: string | undefined;
+  readonly from: string;
+  readonly to: string;
+  readonly brief: string;
+  /** Revision of the brief on `handoff`. */
+  readonly revision: number;
+  /** `'all'`: everything recorded so far; else references, with text where it was changed. The brief's own item comes last and is not in it. */
+  readonly view: 'all' | readonly ViewEntry[];
+  /** The brief as an item of the target's view. */
+  readonly item: UserMessage;
+  readonly revisions?: { readonly [item: string]: number } | undefined;
+  readonly entry: { readonly subject: string; readonly revision: number; readonly judged: readonly string[] };
+  readonly manifest: Manifest;
+}
+/** A handoff that a tool returned was refused after the call had ended: the old agent stays, and this is what the model sees. */
+export interface HandoffRefusedEvent extends Durable<'handoff.refused'>, CallEnd {
+  readonly callId: string;
+  readonly limit?: LimitName | undefined;
+}
+
+/** An error as the log keeps it. */
+export interface RecordedError {
+  readonly code: ErrorCode;
+  readonly message: string;
+  readonly isRetryable: boolean;
+  readonly details?: JsonObject | undefined;
+  readonly cause?: SafeCause | undefined;
+}
+export type RunStatus = 'completed' | 'interrupted' | 'blocked' | 'exhausted' | 'cancelled' | 'failed';
+
+export interface RunEndEvent extends Durable<'run.end'> {
+  readonly status: Exclude<RunStatus, 'interrupted'>;
+  /** completed, and exhausted after `finalize`: the answer's text, or its JSON. */
+  readonly text?: string | undefined;
+  readonly value?: JsonValue | undefined;
+  readonly refusal?: Refusal | undefined;
+  readonly reply?: string | undefined;
+  readonly limit?: LimitName | undefined;
+  readonly error?: RecordedError | undefined;
+  /** cancelled: the signal's reason as a safe cause. */
+  readonly cause?: SafeCause | undefined;
+}
+
+/** A durable event: part of the log. */
+export type LogEvent =
+  | RunStartEvent
+  | RunResumeEvent
+  | GuardVerdictEvent
+  | InputAcceptEvent
+  | ModelStartEvent
+  | ModelEndEvent
+  | ApprovalRequestEvent
+  | ApprovalResolveEvent
+  | ToolStartEvent
+  | ToolEndEvent
+  | HandoffEvent
+  | HandoffRefusedEvent
+  | RunEndEvent;
+
+interface Watch<T extends string> {
+  readonly type: T;
+  readonly at: number;
+  readonly run: string;
+  readonly agent: string;
+  readonly parent?: string | undefined;
+}
+export interface TurnStartEvent extends Watch<'turn.start'> {
+  readonly turn: number;
+}
+export interface TextDeltaEvent extends Watch<'text.delta'> {
+  readonly turn: number;
+  readonly text: string;
+}
+/** Text shown in this turn was not recorded: take it back. */
+export interface TextRetractEvent extends Watch<'text.retract'> {
+  readonly turn: number;
+  /** Characters shown in this turn that are void. */
+  readonly chars: number;
+  readonly reason: string;
+}
+export interface ReasoningDeltaEvent extends Watch<'reasoning.delta'> {
+  readonly turn: number;
+  readonly text: string;
+}
+/** The whole of a call's arguments, once they have passed. */
+export interface ToolDeltaEvent extends Watch<'tool.delta'> {
+  readonly callId: string;
+  readonly tool: string;
+  readonly text: string;
+}
+export interface ToolProgressEvent extends Watch<'tool.progress'> {
+  readonly callId: string;
+  readonly tool: string;
+  readonly note: string;
+}
+export interface ModelRetryEvent extends Watch<'model.retry'> {
+  readonly attempt: number;
+  readonly waitMs: number;
+}
+export interface ObserverErrorEvent extends Watch<'observer.error'> {
+  /** Which event's observer failed. */
+  readonly event: string;
+  readonly cause: SafeCause;
+}
+/** An event that is shown but is no part of the log. */
+export type WatchEvent =
+  | TurnStartEvent
+  | TextDeltaEvent
+  | TextRetractEvent
+  | ReasoningDeltaEvent
+  | ToolDeltaEvent
+  | ToolProgressEvent
+  | ModelRetryEvent
+  | ObserverErrorEvent;
+
+export type RunEvent = LogEvent | WatchEvent;
+
+/** A run's, or a session's, whole log. Plain JSON. */
+export interface Log {
+  readonly version: 1;
+  readonly events: readonly LogEvent[];
+}
+export type { AssistantMessage, UserMessage, Via };

@@ -1,0 +1,70 @@
+import { GuardloopError } from '../errors.js';
+import type { Usage } from '../model/types.js';
+import type { LimitName, Limits, RecordedLimits } from './events.js';
+
+/** What holds where nothing is said. */
+export const defaultLimits: Limits = {
+  turns: 8,
+  toolCalls: Number.POSITIVE_INFINITY,
+  tokens: Number.POSITIVE_INFINITY,
+  cost: Number.POSITIVE_INFINITY,
+  ms: Number.POSITIVE_INFINITY,
+  handoffs: 8,
+  repairs: 1,
+  repeats: 3,
+};
+
+export const limitNames = Object.keys(defaultLimits) as LimitName[];
+const zeroAllowed: ReadonlySet<LimitName> = new Set(['repairs', 'handoffs', 'toolCalls']);
+
+/** Checks limits given by a user over `base`. Zero is never unlimited; `Infinity` is. Throws CONFIG_INVALID. */
+export function resolveLimits(given: { readonly [K in LimitName]?: number | undefined } | undefined, base: Limits = defaultLimits): Limits {
+  if (given === undefined) return base;
+  if (typeof given !== 'object' || given === null) throw new GuardloopError('CONFIG_INVALID', 'The option `limits` is not an object. Give limits as { turns: 8 }.');
+  const limits = { ...base } as { -readonly [K in LimitName]: number };
+  for (const [name, value] of Object.entries(given)) {
+    if (!limitNames.includes(name as LimitName)) throw new GuardloopError('CONFIG_INVALID', `There is no limit named ${name}. Use one of ${limitNames.join(', ')}.`);
+    if (value === undefined) continue;
+    const least = zeroAllowed.has(name as LimitName) ? 0 : 1;
+    const whole = name === 'cost' || name === 'ms' || name === 'tokens';
+    const isFit = typeof value === 'number' && (whole ? value > 0 : value >= least) && (whole || value === Number.POSITIVE_INFINITY || Number.isInteger(value));
+    if (!isFit) {
+      throw new GuardloopError(
+        'CONFIG_INVALID',
+        `The limit ${name} is ${typeof value === 'number' ? value : `a ${typeof value}`}. Give ${whole ? 'a number above 0' : `a whole number from ${least}`}, or Infinity for no limit.`,
+      );
+    }
+    limits[name as LimitName] = value;
+  }
+  return limits;
+}
+
+/** `Infinity` is no JSON: it is recorded as `null`. */
+export function recordLimits(limits: Limits): RecordedLimits {
+  const recorded = {} as { -readonly [K in LimitName]: number | null };
+  for (const name of limitNames) recorded[name] = limits[name] === Number.POSITIVE_INFINITY ? null : limits[name];
+  return recorded;
+}
+
+export function readLimits(recorded: RecordedLimits): Limits {
+  const limits = {} as { -readonly [K in LimitName]: number };
+  for (const name of limitNames) limits[name] = recorded[name] ?? (recorded[name] === null ? Number.POSITIVE_INFINITY : defaultLimits[name]);
+  return limits;
+}
+
+export const noUsage: Usage = { requests: 0, inputTokens: 0, outputTokens: 0 };
+
+const count = (value: number | undefined): number => (typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0);
+
+/** The sum of two usages; what is not a finite number counts as 0, optional counts stay out where neither has them. */
+export function addUsage(left: Usage, right: Usage): Usage {
+  const sum: { -readonly [K in keyof Usage]: Usage[K] } = {
+    requests: left.requests + count(right.requests),
+    inputTokens: left.inputTokens + count(right.inputTokens),
+    outputTokens: left.outputTokens + count(right.outputTokens),
+  };
+  for (const name of ['cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens', 'cost'] as const) {
+    if (left[name] !== undefined || right[name] !== undefined) sum[name] = count(left[name]) + count(right[name]);
+  }
+  return sum;
+}

@@ -1,0 +1,39 @@
+import { GuardloopError } from '../errors.js';
+import type { Log, LogEvent } from './events.js';
+
+const types: ReadonlySet<string> = new Set<LogEvent['type']>([
+  'run.start',
+  'run.resume',
+  'guard.verdict',
+  'input.accept',
+  'model.start',
+  'model.end',
+  'approval.request',
+  'approval.resolve',
+  'tool.start',
+  'tool.end',
+  'handoff',
+  'handoff.refused',
+  'run.end',
+]);
+
+/** The version of the log format that this package writes. */
+export const logVersion = 1;
+
+/** The events of a log, checked so far that a fold makes sense of them. Throws LOG_INVALID; says nothing of what the log holds. */
+export function readLog(log: unknown): readonly LogEvent[] {
+  const { version, events } = (typeof log === 'object' && log !== null ? log : {}) as { version?: unknown; events?: unknown };
+  if (version !== logVersion) {
+    throw new GuardloopError('LOG_INVALID', `The log has the version ${typeof version === 'number' ? version : 'none'}; this package reads version ${logVersion}. Give \`result.log\`, or a session { store, id }.`);
+  }
+  if (!Array.isArray(events)) throw new GuardloopError('LOG_INVALID', 'The log has no list of events. Give `result.log` as it was.');
+  for (const [index, event] of (events as unknown[]).entries()) {
+    const { type, seq, run, at } = (typeof event === 'object' && event !== null ? event : {}) as { type?: unknown; seq?: unknown; run?: unknown; at?: unknown };
+    if (seq !== index + 1 || typeof type !== 'string' || !types.has(type) || typeof run !== 'string' || typeof at !== 'number') {
+      throw new GuardloopError('LOG_INVALID', `Event ${index + 1} of the log is damaged: its number, type, run or time is missing or wrong. The log must hold every event, in order, as it was written.`);
+    }
+  }
+  return events as readonly LogEvent[];
+}
+
+export type { Log };

@@ -1,0 +1,82 @@
+import type { LimitName, Limits } from './events.js';
+import { type CallState, type Ending, limitReached, type RunState } from './state.js';
+
+/** What the loop does next. */
+export type Step =
+  | { readonly type: 'ended' }
+  | { readonly type: 'end'; readonly ending: Ending }
+  | { readonly type: 'guardInput' }
+  | { readonly type: 'runTools' }
+  | { readonly type: 'releaseQuarantine' }
+  | { readonly type: 'wait' }
+  | { readonly type: 'handOff'; readonly call: CallState }
+  | { readonly type: 'complete' }
+  | { readonly type: 'finalize'; readonly limit: LimitName }
+  | { readonly type: 'exhaust'; readonly limit: LimitName }
+  | { readonly type: 'callModel' };
+
+const finalizable: ReadonlySet<LimitName> = new Set(['turns', 'toolCalls', 'handoffs', 'repeats']);
+
+/** The first that holds. Pure. */
+export function nextStep(run: RunState, limits: Limits = run.limits): Step {
+  if (run.ended) return { type: 'ended' };
+  if (run.ending && !isFinalizable(run, run.ending)) return { type: 'end', ending: run.ending };
+  if (!run.accepted) return { type: 'guardInput' };
+  let isWaiting = false;
+  let handoff: CallState | undefined;
+  for (const call of run.calls.values()) {
+    const next = nextOfCall(run, call);
+    if (next === 'go') return { type: 'runTools' };
+    if (next === 'wait') isWaiting = true;
+    if (next === 'handoff') handoff ??= call;
+  }
+  if (run.quarantine) {
+    if (run.quarantine.decision) return { type: 'releaseQuarantine' };
+    isWaiting = true;
+  }
+  if (isWaiting) return { type: 'wait' };
+  if (handoff) return { type: 'handOff', call: handoff };
+  if (run.finalizing) return { type: 'exhaust', limit: run.finalizing };
+  if (run.answer) return { type: 'complete' };
+  const limit = limitReached(limits === run.limits ? run : { ...run, limits });
+  if (limit) return run.onLimit === 'finalize' && finalizable.has(limit) ? { type: 'finalize', limit } : { type: 'exhaust', limit };
+  return { type: 'callModel' };
+}
+
+/** A repeat stop is settled by events, yet one last call may follow it. */
+function isFinalizable(run: RunState, ending: Ending): boolean {
+  return ending.status === 'exhausted' && run.onLimit === 'finalize';
+}
+
+/** `go`: something can be done now. `wait`: for a person. `handoff`: at the swap. */
+export function nextOfCall(run: RunState, state: CallState): 'ended' | 'go' | 'wait' | 'handoff' {
+  const { call } = state;
+  switch (state.phase) {
+    case 'ended':
+      return 'ended';
+    case 'waiting':
+      return 'wait';
+    case 'handoff':
+      return 'handoff';
+    case 'started': {
+      const child = call.kind === 'agent' ? run.children.get(call.id) : undefined;
+      return child && nextStep(child).type === 'wait' ? 'wait' : 'go';
+    }
+    case 'decided':
+      return call.kind === 'handoff' && state.decision?.decision !== 'reject' ? 'handoff' : 'go';
+    case 'prepared': {
+      if (call.end) return 'go';
+      if (call.kind === 'handoff') return call.asks?.length ? 'go' : 'handoff';
+      if (call.copyOf === undefined) return 'go';
+      const original = run.calls.get(call.copyOf);
+      return original && original.phase !== 'ended' && original.revision === original.call.revision ? nextOfOriginal(run, original) : 'go';
+    }
+    default:
+      return state.phase satisfies never;
+  }
+}
+
+/** A copy goes where the call goes whose effect it shares. */
+function nextOfOriginal(run: RunState, original: CallState): 'go' | 'wait' {
+  return nextOfCall(run, original) === 'wait' ? 'wait' : 'go';
+}
