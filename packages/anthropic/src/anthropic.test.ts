@@ -634,6 +634,7 @@ describe('failures', () => {
     api.script(streamEvents([...all.slice(0, 3), overloaded]), streamEvents([...all.slice(0, 1), overloaded]));
     const late = await failureOf(ask([user('hi')]));
     expect([late.code, late.isRetryable, late.details.status, late.details.delivered]).toEqual(['MODEL_FAILED', false, 529, true]);
+    expect(late.details.usage).toMatchObject({ requests: 1, inputTokens: 10, outputTokens: 1 });
     const early = await failureOf(ask([user('hi')]));
     expect([early.isRetryable, early.details.requestId]).toEqual([true, 'req_1']);
     expect(early.message).not.toContain('secret');

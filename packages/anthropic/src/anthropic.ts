@@ -1,5 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk';
-import type { Model, ModelEvent, ModelRequest, ModelSettings, StopReason } from '@guardloop/core/model';
+import type { Model, ModelEvent, ModelRequest, ModelSettings, StopReason, Usage } from '@guardloop/core/model';
 import { GuardloopError } from '@guardloop/core/model';
 import { AnswerAssembly, BrokenStream, ReportedError } from './assemble-answer.js';
 import type { Block } from './blocks.js';
@@ -95,7 +95,9 @@ class AnthropicCall {
   readonly #prices: AnthropicPrices | undefined;
   readonly #attempts = new Attempts();
   #rounds = 0;
+  /** Of the rounds that are over, and of the answer that is coming in. */
   #counts: TokenCounts = noTokens;
+  #answer: AnswerAssembly | undefined;
   #delivered = false;
   #demands: readonly string[] = [];
 
@@ -120,11 +122,13 @@ class AnthropicCall {
     try {
       for (;;) {
         const answer = new AnswerAssembly(toolNames(request.tools));
+        this.#answer = answer;
         const next = said.length === 0 ? built : continuedRequest(built, saidSoFar(said));
         // Not `yield* batch`: delegation costs an async generator three turns of the event loop for each event.
         for await (const batch of this.#round(client, next, { answer, signal: controller.signal })) for (const event of batch) yield event;
         said.push(...answer.blocks());
         this.#counts = addCounts(this.#counts, answer.counts);
+        this.#answer = undefined;
         if (answer.stopReason !== 'pause_turn') {
           yield* this.#ending(answer, said);
           return;
@@ -168,7 +172,7 @@ class AnthropicCall {
     yield {
       type: 'end',
       stopReason,
-      usage: toUsage(this.#counts, Math.max(this.#attempts.count, this.#rounds), this.#prices),
+      usage: this.#usage(),
       ...(isUsable && native.length > 0 ? { native } : {}),
       ...(detail === undefined ? {} : { detail }),
     };
@@ -200,13 +204,20 @@ class AnthropicCall {
     return requestFailure(error, state);
   }
 
+  #usage(): Usage {
+    const counts = this.#answer === undefined ? this.#counts : addCounts(this.#counts, this.#answer.counts);
+    return toUsage(counts, Math.max(this.#attempts.count, this.#rounds), this.#prices);
+  }
+
   #state(): CallState {
+    const usage = this.#usage();
     return {
       provider: providerName,
       model: this.#context.model,
       attempts: this.#attempts.count === 0 ? undefined : this.#attempts.count,
       requestId: this.#attempts.requestId,
       delivered: this.#delivered,
+      usage: usage.inputTokens + usage.outputTokens === 0 ? undefined : usage,
       demands: this.#demands,
     };
   }

@@ -1,4 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk';
+import type { Usage } from '@guardloop/core/model';
 import { GuardloopError } from '@guardloop/core/model';
 
 /** Where a call stands when it fails, for the details of its error. */
@@ -10,6 +11,8 @@ export interface CallState {
   /** True once text or reasoning was passed on: then the call is not to be repeated unseen. */
   readonly delivered: boolean;
   readonly requestId?: string | undefined;
+  /** What was used before the failure, where the API has told it. */
+  readonly usage?: Usage | undefined;
   /** What the request asked for that not every model takes; named when the API refuses the request. */
   readonly demands: readonly string[];
 }
@@ -120,6 +123,7 @@ function detailsOf(call: CallState, found: Partial<Found>): Record<string, unkno
     retryAfterMs: found.retryAfterMs,
     attempts: call.attempts,
     delivered: call.delivered,
+    usage: call.usage,
   };
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
