@@ -1,0 +1,206 @@
+import type { Ask, ModelEndEvent, ModelStartEvent, RecordedCall } from '@guardloop/core';
+import { recordAnswer } from './conversation-audit.js';
+import { auditView } from './entry-audit.js';
+import type { Audit, CallAudit, RunAudit, Standing } from './run-audit.js';
+import { find, isEqual, keyOf } from './run-audit.js';
+import type { Outcome } from './verdict-group.js';
+import { checkRefusal, readGroup, standingOn } from './verdict-group.js';
+
+export function auditModelStart(audit: Audit, run: RunAudit, event: ModelStartEvent): void {
+  if (!run.accepted && !event.beside) find(audit, event, 'the model is called before the input was accepted');
+  if (event.turn !== run.turn + 1) find(audit, event, `it is turn ${event.turn}, but ${run.turn} answers are recorded`);
+  for (const [id, call] of run.calls) if (!call.ended) find(audit, event, `the model is called while call ${id} has no end`);
+  if (run.quarantine) find(audit, event, 'the model is called while an answer waits for a person');
+  auditView(audit, run, event);
+  run.openTurn = event.turn;
+}
+
+export function auditModelEnd(audit: Audit, run: RunAudit, event: ModelEndEvent): void {
+  const released = run.quarantine;
+  const turn = released?.turn ?? run.openTurn;
+  if (turn === undefined) find(audit, event, 'no call of the model is open');
+  else if (turn !== event.turn) find(audit, event, `it ends turn ${event.turn}, but turn ${turn} is open`);
+  if (event.status === 'ok') auditAnswer(audit, run, event);
+  else auditNoAnswer(audit, run, event);
+  dropTurn(run, event.turn);
+  run.openTurn = undefined;
+  run.quarantine = undefined;
+  if (event.status === 'ok' || event.status === 'refused') run.turn = event.turn;
+  if (event.refusal) run.refusals.push(event.refusal);
+}
+
+function auditAnswer(audit: Audit, run: RunAudit, event: ModelEndEvent): void {
+  if (!run.accepted) find(audit, event, 'an answer is recorded before the input was accepted');
+  const released = run.quarantine;
+  if (released && released.decision?.decision !== 'approve')
+    find(audit, event, `the quarantined answer was released, but approval ${released.approval.id} was not given`);
+  const output = readGroup(audit, event, {
+    run,
+    wanted: {
+      surface: 'output',
+      subject: `${run.id}/${event.turn}`,
+      standing: standingOn(run, 'output'),
+      phases: released ? 'check' : 'both',
+      base: released?.approval.revision ?? 0,
+      isOptional: event.text === '' && event.value === undefined,
+    },
+  });
+  const reasoning = readGroup(audit, event, {
+    run,
+    wanted: {
+      surface: 'output',
+      subject: `${run.id}/${event.turn}/reasoning`,
+      standing: standingOn(run, 'output'),
+      phases: released ? 'check' : 'both',
+      base: released?.approval.revision ?? 0,
+      isOptional: event.reasoning === undefined,
+    },
+  });
+  checkRefusal(audit, event, { refusal: event.refusal, refused: output.refused ?? reasoning.refused });
+  if (!released)
+    for (const ask of output.asks) find(audit, event, `${ask.by} asked for a person to look at the answer, but it was recorded at once`);
+  if (event.revision !== output.revision)
+    find(audit, event, `the answer is recorded at revision ${event.revision}, but its verdicts made ${output.revision}`);
+  run.calls = new Map();
+  for (const [index, call] of event.calls.entries()) {
+    if (call.id !== `${event.turn}.${index}`) find(audit, event, `call ${index} has the id ${call.id}, expected ${event.turn}.${index}`);
+    run.calls.set(call.id, auditCall(audit, run, { event, call }));
+  }
+  if (event.calls.length === 0 && !event.empty)
+    run.answer = event.value === undefined ? { text: event.text } : { text: event.text, value: event.value };
+  if (!event.empty) recordAnswer(run.conversation, event);
+}
+
+function auditCall(audit: Audit, run: RunAudit, on: { readonly event: ModelEndEvent; readonly call: RecordedCall }): CallAudit {
+  const { event, call } = on;
+  const surface = call.kind === 'handoff' ? 'handoff' : 'toolInput';
+  const subject = `${run.id}/${call.id}`;
+  const targetGuards = surface === 'handoff' ? unknownGuards(run, subject) : [];
+  const standing =
+    call.kind === 'unknown'
+      ? []
+      : surface === 'handoff'
+        ? [...standingOn(run, surface), ...targetGuards]
+        : standingOn(run, surface, call.name);
+  const isStopped = call.end !== undefined && call.end.refusal === undefined;
+  const outcome = readGroup(audit, event, { run, wanted: { surface, subject, standing, phases: 'both', base: 0, isOptional: isStopped } });
+  checkRefusal(audit, event, { refusal: call.end?.refusal, refused: outcome.refused });
+  if (call.end) {
+    if (Object.keys(call.input).length > 0) find(audit, event, `call ${call.id} will not run, but its input is recorded`);
+    if (call.end.refusal) run.refusals.push(call.end.refusal);
+  } else {
+    if (call.kind === 'unknown') find(audit, event, `call ${call.id} is of a tool that is not known, but has no end`);
+    checkAsks(audit, event, { call, outcome });
+  }
+  if (call.end === undefined && call.revision !== outcome.revision) {
+    find(audit, event, `call ${call.id} is recorded at revision ${call.revision}, but its verdicts made ${outcome.revision}`);
+  }
+  return {
+    call,
+    input: call.input,
+    revision: call.revision,
+    asks: call.asks ?? [],
+    started: undefined,
+    open: undefined,
+    decision: undefined,
+    wasAsked: false,
+    ended: false,
+    end: undefined,
+    targetGuards,
+    returned: undefined,
+  };
+}
+
+/** The asks of guardrails come first, as they were given; then the tool's own rule and core's. */
+function checkAsks(audit: Audit, event: ModelEndEvent, on: { readonly call: RecordedCall; readonly outcome: Outcome }): void {
+  const asks = on.call.asks ?? [];
+  const byGuards = asks.slice(0, on.outcome.asks.length);
+  const rest = asks.slice(byGuards.length);
+  if (!isEqual(byGuards, on.outcome.asks) || rest.some(({ by }) => !isOwnAsk(by))) {
+    find(audit, event, `call ${on.call.id} has the asks of ${names(asks)}, but the guardrails that asked are ${names(on.outcome.asks)}`);
+  }
+}
+
+export const isOwnAsk = (by: string): boolean => by === 'approval' || by === 'core';
+export const names = (asks: readonly Ask[]): string => (asks.length === 0 ? 'nobody' : asks.map(({ by }) => by).join(', '));
+
+/** Guardrails that answered on `handoff` and do not stand around the source: the target's, if all is well. */
+function unknownGuards(run: RunAudit, subject: string): readonly Standing[] {
+  const known = new Set(
+    standingOn(run, 'handoff').flatMap(({ entry, level }) => entry.phases.map((phase) => `${level} ${entry.name} ${phase}`)),
+  );
+  const found = new Map<string, Standing>();
+  for (const verdict of run.pending.get(keyOf('handoff', subject)) ?? []) {
+    // Of two answers under one name, the first is the source's.
+    if (verdict.level !== 'agent' || known.delete(`agent ${verdict.guardrail} ${verdict.phase}`)) continue;
+    const phases = [...(found.get(verdict.guardrail)?.entry.phases ?? []), verdict.phase];
+    found.set(verdict.guardrail, {
+      level: 'agent',
+      entry: {
+        name: verdict.guardrail,
+        version: verdict.version,
+        surfaces: ['handoff'],
+        phases,
+        ...(verdict.shadow ? { shadow: true as const } : {}),
+        ...(verdict.failed && verdict.action !== 'deny' && (verdict.action === 'allow' || verdict.action === 'halt')
+          ? { onError: verdict.action }
+          : {}),
+      },
+    });
+  }
+  return [...found.values()];
+}
+
+function auditNoAnswer(audit: Audit, run: RunAudit, event: ModelEndEvent): void {
+  if (
+    event.text !== '' ||
+    event.value !== undefined ||
+    event.calls.length > 0 ||
+    event.native !== undefined ||
+    event.reasoning !== undefined
+  ) {
+    find(audit, event, `the answer was ${event.status}, but something of it is recorded`);
+  }
+  if (event.status !== 'refused' || run.quarantine?.decision?.decision === 'reject') return;
+  if (event.refusal?.by === 'model') return;
+  if (event.refusal === undefined && event.misfit === undefined)
+    find(audit, event, 'the answer was refused, but neither by a refusal nor as a misfit');
+  const released = run.quarantine;
+  const read = (subject: string, isOptional: boolean): Outcome =>
+    readGroup(audit, event, {
+      run,
+      wanted: {
+        surface: 'output',
+        subject,
+        standing: standingOn(run, 'output'),
+        phases: released ? 'check' : 'both',
+        base: released?.approval.revision ?? 0,
+        isOptional,
+      },
+    });
+  const reasoning = read(`${run.id}/${event.turn}/reasoning`, true);
+  const output = read(`${run.id}/${event.turn}`, reasoning.refused !== undefined);
+  const refused = output.refused ?? reasoning.refused;
+  const asked = output.asks[0] ?? reasoning.asks[0];
+  if (refused === undefined && event.refusal?.action === 'ask') {
+    if (asked?.by !== event.refusal.by)
+      find(audit, event, `the refusal names an ask by ${event.refusal.by}, but ${asked ? asked.by : 'nobody'} asked`);
+    return;
+  }
+  checkRefusal(audit, event, { refusal: event.refusal, refused });
+}
+
+/** What was judged of an answer that is settled now counts no more. */
+function dropTurn(run: RunAudit, turn: number): void {
+  for (const key of run.pending.keys()) {
+    const [surface, subject = ''] = splitKey(key);
+    if (surface === 'input') continue;
+    if (subject === `${run.id}/${turn}` || subject.startsWith(`${run.id}/${turn}.`) || subject.startsWith(`${run.id}/${turn}/`))
+      run.pending.delete(key);
+  }
+}
+
+function splitKey(key: string): readonly [string, string] {
+  const at = key.indexOf(' ');
+  return [key.slice(0, at), key.slice(at + 1)];
+}

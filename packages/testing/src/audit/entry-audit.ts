@@ -1,0 +1,210 @@
+import type { GuardVerdictEvent, HandoffEvent, InputAcceptEvent, LogEvent, ModelStartEvent } from '@guardloop/core';
+import type { ConversationAudit } from './conversation-audit.js';
+import { commitEntry, hasPassed, idOf, markPassed, passKey, record, see, takeOver, viewAfter } from './conversation-audit.js';
+import type { Audit, RunAudit, Standing } from './run-audit.js';
+import { find, runLevel, takeVerdicts } from './run-audit.js';
+import { readGroup, standingOn } from './verdict-group.js';
+
+/** What enters an agent's view, and what its event says about it. */
+interface Entry {
+  readonly subject: string;
+  readonly agent: string;
+  readonly standing: readonly Standing[];
+  /** Never judged by anyone. */
+  readonly fresh: readonly string[];
+  /** Something is fresh although it is not recorded, since it was refused. */
+  readonly isRefused?: boolean | undefined;
+  /** Items of the history that were judged. */
+  readonly judged: readonly string[];
+}
+
+interface EntryOutcome {
+  readonly revisions: ReadonlyMap<string, number>;
+  readonly revision: number;
+  readonly refused: GuardVerdictEvent | undefined;
+}
+
+const keyOfGuard = ({ entry, level }: Standing, agent: string): string => passKey(entry, level === 'run' ? undefined : agent);
+
+function readEntry(audit: Audit, event: LogEvent, on: { readonly run: RunAudit; readonly entry: Entry }): EntryOutcome {
+  const { run, entry } = on;
+  const { conversation } = run;
+  const isNewTo = (standing: Standing, id: string): boolean =>
+    entry.fresh.includes(id) || !hasPassed(conversation, keyOfGuard(standing, entry.agent), id);
+  const revisions = new Map<string, number>();
+  let revision = 0;
+  let refused: GuardVerdictEvent | undefined;
+  for (const id of [...entry.judged, ...entry.fresh]) {
+    const standing = entry.standing.filter((each) => isNewTo(each, id));
+    const outcome = readGroup(audit, event, {
+      run,
+      wanted: { surface: 'input', subject: id, standing, phases: 'rewrite', base: 0, isOptional: refused !== undefined },
+    });
+    if (outcome.revision > 0) revisions.set(id, outcome.revision);
+    revision += outcome.revision;
+    refused ??= outcome.refused;
+  }
+  if (refused) return { revisions, revision, refused };
+  const verdicts = takeVerdicts(run, 'input', entry.subject);
+  const asked = entry.standing.filter((each) => entry.isRefused || entry.fresh.length > 0 || entry.judged.some((id) => isNewTo(each, id)));
+  for (const isBeside of [false, true]) {
+    const outcome = readGroup(audit, event, {
+      run,
+      wanted: {
+        surface: 'input',
+        subject: entry.subject,
+        standing: asked.filter((each) => (each.entry.beside ?? false) === isBeside),
+        verdicts: verdicts.filter((verdict) => (verdict.beside ?? false) === isBeside),
+        phases: 'check',
+        base: revision,
+        isOptional: refused !== undefined,
+      },
+    });
+    refused ??= outcome.refused;
+  }
+  return { revisions, revision, refused };
+}
+
+/** All that the agent will see must have passed, or be in this entry. */
+function checkHistory(
+  audit: Audit,
+  event: LogEvent,
+  on: { readonly entry: Entry; readonly view: readonly string[]; readonly conversation: ConversationAudit },
+): void {
+  const { entry, view, conversation } = on;
+  for (const id of view) {
+    if (entry.judged.includes(id) || entry.fresh.includes(id)) continue;
+    const unseen = entry.standing.find((standing) => !hasPassed(conversation, keyOfGuard(standing, entry.agent), id));
+    if (unseen)
+      find(
+        audit,
+        event,
+        `agent ${entry.agent} will see item ${id}, which ${unseen.level} guardrail ${unseen.entry.name} has not judged on input`,
+      );
+  }
+}
+
+interface Said {
+  readonly revision: number;
+  readonly revisions: { readonly [item: string]: number } | undefined;
+}
+
+function checkRevisions(audit: Audit, event: LogEvent, on: { readonly said: Said; readonly outcome: EntryOutcome }): void {
+  const { said, outcome } = on;
+  if (said.revision !== outcome.revision)
+    find(audit, event, `the entry is said to have taken ${said.revision} rewrites, but its verdicts made ${outcome.revision}`);
+  for (const id of new Set([...Object.keys(said.revisions ?? {}), ...outcome.revisions.keys()])) {
+    const recorded = said.revisions?.[id] ?? 0;
+    const made = outcome.revisions.get(id) ?? 0;
+    if (recorded !== made) find(audit, event, `item ${id} is recorded at revision ${recorded}, but its verdicts made ${made}`);
+  }
+}
+
+export function auditInputAccept(audit: Audit, run: RunAudit, event: InputAcceptEvent): void {
+  if (run.accepted) find(audit, event, 'the input was accepted before');
+  if (event.subject !== `${run.id}/input`) find(audit, event, `its subject is ${event.subject}, expected ${run.id}/input`);
+  const entry: Entry = {
+    subject: event.subject,
+    agent: run.agent,
+    standing: standingOn(run, 'input'),
+    fresh: event.items.map((item) => item.id),
+    judged: event.judged ?? [],
+  };
+  const outcome = readEntry(audit, event, { run, entry });
+  if (outcome.refused)
+    find(
+      audit,
+      event,
+      `${outcome.refused.guardrail} answered ${outcome.refused.action} (seq ${outcome.refused.seq}), yet the input was accepted`,
+    );
+  checkHistory(audit, event, { entry, view: run.conversation.view, conversation: run.conversation });
+  checkRevisions(audit, event, { said: { revision: event.revision, revisions: event.revisions }, outcome });
+  const changed = new Set((event.changed ?? []).map(({ id }) => id));
+  for (const id of entry.judged) {
+    if (changed.has(id) !== (outcome.revisions.get(id) ?? 0) > 0)
+      find(
+        audit,
+        event,
+        `history item ${id} ${changed.has(id) ? 'is changed, but no verdict rewrote it' : 'was rewritten, but is not recorded as changed'}`,
+      );
+    changed.delete(id);
+  }
+  for (const id of changed) find(audit, event, `history item ${id} is changed, but was not judged`);
+  run.accepted = true;
+  for (const id of entry.fresh) record(run.conversation, { id });
+  commitEntry(run.conversation, { run: runLevel(run), agent: run.manifest.agent });
+}
+
+/** The verdict that refused an input which was never accepted, or what a view wrote. */
+export function readRefusedInput(audit: Audit, run: RunAudit, event: LogEvent): GuardVerdictEvent | undefined {
+  const subject = run.accepted ? `${run.id}/${run.turn + 1}/view` : `${run.id}/input`;
+  const items = [...run.pending.keys()].flatMap((key) =>
+    key.startsWith('input ') && key !== `input ${subject}` ? [key.slice('input '.length)] : [],
+  );
+  const known = new Set(run.conversation.messages.map(({ id }) => id));
+  return readEntry(audit, event, {
+    run,
+    entry: {
+      subject,
+      agent: run.agent,
+      standing: standingOn(run, 'input'),
+      fresh: items.filter((id) => !known.has(id)),
+      judged: items.filter((id) => known.has(id)),
+      isRefused: true,
+    },
+  }).refused;
+}
+
+/** The target's entry at a handoff; afterwards the target is the active agent. */
+export function auditHandoffEntry(audit: Audit, run: RunAudit, event: HandoffEvent): void {
+  const { conversation } = run;
+  const view = viewAfter(conversation, event);
+  const rewritten = event.revisions ?? {};
+  const own =
+    event.view === 'all'
+      ? []
+      : event.view.flatMap((each) =>
+          typeof each !== 'string' && ('role' in each || !((rewritten[each.id] ?? 0) > 0)) ? [idOf(each)] : [],
+        );
+  const target: RunAudit = { ...run, agent: event.to, manifest: { ...event.manifest, run: run.manifest.run } };
+  const entry: Entry = {
+    subject: event.entry.subject,
+    agent: event.to,
+    standing: standingOn(target, 'input'),
+    fresh: [...own, event.item.id],
+    judged: event.entry.judged.filter((id) => !own.includes(id)),
+  };
+  if (entry.subject !== `${run.id}/${event.callId}/input`)
+    find(audit, event, `the entry's subject is ${entry.subject}, expected ${run.id}/${event.callId}/input`);
+  const outcome = readEntry(audit, event, { run, entry });
+  if (outcome.refused)
+    find(
+      audit,
+      event,
+      `${outcome.refused.guardrail} answered ${outcome.refused.action} (seq ${outcome.refused.seq}), yet the handoff took place`,
+    );
+  checkHistory(audit, event, { entry, view, conversation });
+  checkRevisions(audit, event, { said: { revision: event.entry.revision, revisions: event.revisions }, outcome });
+  takeOver(conversation, event.to, view);
+  see(conversation, event.item.id);
+  commitEntry(conversation, { run: runLevel(run), agent: event.manifest.agent });
+}
+
+/** What a view wrote itself enters with the request; what it wrote before must have passed all that stand now. */
+export function auditView(audit: Audit, run: RunAudit, event: ModelStartEvent): void {
+  const { conversation } = run;
+  const written = (event.view ?? []).flatMap((each) =>
+    typeof each !== 'string' && 'role' in each && each.via === 'view' ? [each.id] : [],
+  );
+  const fresh = written.filter((id) => !run.written.has(id));
+  const entry: Entry = { subject: `${run.id}/${event.turn}/view`, agent: run.agent, standing: standingOn(run, 'input'), fresh, judged: [] };
+  checkHistory(audit, event, { entry, view: written, conversation });
+  if (fresh.length === 0) return;
+  const outcome = readEntry(audit, event, { run, entry });
+  if (outcome.refused)
+    find(audit, event, `${outcome.refused.guardrail} answered ${outcome.refused.action} on what the view wrote, yet it was sent`);
+  for (const id of fresh) {
+    run.written.add(id);
+    markPassed(conversation, id);
+  }
+}
