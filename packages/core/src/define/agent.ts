@@ -56,7 +56,7 @@ function readAgent(reader: Reader): AgentSpec {
     tools,
     handoffs: readHandoffs(reader, name),
     guardrails: readGuardrails(reader.list('guardrails'), `agent ${name}`),
-    output: reader.has('output') ? compileSchema(reader.get('output'), `The output of agent ${name}`, 'value') : undefined,
+    output: reader.has('output') ? compileSchema(reader.get('output'), { owner: `The output of agent ${name}` }) : undefined,
     refusal: reader.text('refusal'),
     providerTools,
   });

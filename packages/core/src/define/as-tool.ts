@@ -40,7 +40,7 @@ export function asTool<C, A extends Answer, const N extends string, I extends ob
     kind: 'tool',
     name,
     description: reader.requiredText('description'),
-    input: compileSchema(reader.get('input') ?? defaultInput, `The input of tool ${name}`),
+    input: compileSchema(reader.has('input') ? reader.get('input') : defaultInput, { owner: `The input of tool ${name}`, root: 'object' }),
     output: undefined,
     approval: false,
     execute: undefined,

@@ -34,7 +34,9 @@ export function handoffSpec(target: unknown, options: unknown): ReturnedHandoff 
     target: to,
     name,
     description: reader.text('description'),
-    input: reader.has('input') ? compileSchema(reader.get('input'), `The input of the handoff to ${nameOf(to)}`) : undefined,
+    input: reader.has('input')
+      ? compileSchema(reader.get('input'), { owner: `The input of the handoff to ${nameOf(to)}`, root: 'object' })
+      : undefined,
     brief: typeof brief === 'string' ? () => brief : (brief as HandoffSpec['brief']),
     history: reader.function<NonNullable<HandoffSpec['history']>>('history'),
     enabled: reader.flagOrFunction<Extract<HandoffSpec['enabled'], (...given: never) => unknown>>('enabled', true),

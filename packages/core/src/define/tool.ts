@@ -1,3 +1,4 @@
+import type { CompiledSchema } from '../schema.js';
 import { compileSchema } from '../schema.js';
 import { publish } from './definition.js';
 import { DefinitionReader, describe, invalid, property, suggest } from './definition-reader.js';
@@ -38,10 +39,10 @@ function readTool(reader: Reader): ToolSpec {
   const name = reader.toolName();
   const description = reader.requiredText('description');
   if (!reader.has('input')) invalid(`Tool ${name} has no \`input\`. Give a schema of its arguments; z.object({}) for none.`);
-  const input = compileSchema(reader.get('input'), `The input of tool ${name}`);
-  const output = reader.has('output') ? compileSchema(reader.get('output'), `The output of tool ${name}`, 'value') : undefined;
+  const input = compileSchema(reader.get('input'), { owner: `The input of tool ${name}`, root: 'object' });
+  const output = reader.has('output') ? compileSchema(reader.get('output'), { owner: `The output of tool ${name}` }) : undefined;
   const execute = reader.function<NonNullable<ToolSpec['execute']>>('execute');
-  const flow = readFlow(reader.get('flow'), name, input.json);
+  const flow = readFlow(reader.get('flow'), name, input);
   const declaredRepeatable = reader.flag('repeatable');
   const tool: ToolSpec = Object.freeze({
     kind: 'tool',
@@ -110,14 +111,16 @@ export function refuseUnknownRules(guardrail: GuardrailSpec, tools: readonly str
 /** What holds where a tool does not say what it does. */
 export const undeclaredFlow: ResolvedFlow = Object.freeze({ effect: 'write', results: 'untrusted', authority: 'all', declared: false });
 
-function readFlow(given: unknown, name: string, schema: unknown): ResolvedFlow {
+function readFlow(given: unknown, name: string, input: CompiledSchema): ResolvedFlow {
   if (given === undefined) return undeclaredFlow;
   const reader = new DefinitionReader({ place: `\`flow\` of tool ${name}` }, given, flowNames);
+  // Undefined where a schema is still being converted: then the compiler's word about the names has to do.
+  const json = property(input, 'json');
   const effect = reader.choice('effect', ['none', 'read', 'write', 'send']);
   return Object.freeze({
     effect: effect ?? undeclaredFlow.effect,
     results: reader.choice('results', ['trusted', 'untrusted']) ?? undeclaredFlow.results,
-    authority: reader.has('authority') ? readAuthority(reader.list('authority'), name, argumentNames(schema, schema)) : 'all',
+    authority: reader.has('authority') ? readAuthority(reader.list('authority'), name, argumentNames(json, json)) : 'all',
     declared: effect !== undefined,
   });
 }
