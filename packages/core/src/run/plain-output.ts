@@ -187,7 +187,7 @@ class PlainCopy {
   private ofMap(map: ReadonlyMap<unknown, unknown>, depth: number): JsonValue {
     if (![...map.keys()].every((key) => typeof key === 'string')) return this.ofList(map, depth);
     const plain: Record<string, JsonValue> = {};
-    for (const [key, value] of map) if (!this.put(plain, key as string, value, depth)) break;
+    for (const [key, value] of map) if (!this.put(plain, [key as string, value], depth)) break;
     return Object.freeze(plain);
   }
 
@@ -200,13 +200,13 @@ class PlainCopy {
       } catch {
         value = unreadableMark;
       }
-      if (!this.put(plain, key, value, depth)) break;
+      if (!this.put(plain, [key, value], depth)) break;
     }
     return Object.freeze(plain);
   }
 
   /** False when no more has room. A field named `__proto__` would change what the copy inherits: it is left out. */
-  private put(plain: Record<string, JsonValue>, key: string, value: unknown, depth: number): boolean {
+  private put(plain: Record<string, JsonValue>, [key, value]: readonly [string, unknown], depth: number): boolean {
     this.nodes += 1;
     if (this.nodes > maxOutputNodes) {
       plain['…'] = largeMark;

@@ -1,0 +1,14 @@
+import type { Projection } from '../define/types.js';
+import { checkMaxChars, headAndTail } from './cap.js';
+import { ownProjection } from './own-projection.js';
+
+export interface HeadTailOptions {
+  /** Characters (UTF-16 units) kept, half of them from the beginning; the mark between the halves comes on top. */
+  readonly maxChars: number;
+}
+
+/** Shows the model the beginning and the end of a long output, with a mark that says how much is missing. Never parts a character. */
+export function headTail(options: HeadTailOptions): Projection {
+  const maxChars = checkMaxChars(options?.maxChars, 'headTail');
+  return ownProjection((_output: unknown, { content }: { readonly content: string }) => headAndTail(content, maxChars));
+}
