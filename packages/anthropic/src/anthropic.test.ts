@@ -427,6 +427,12 @@ describe('thinking', () => {
     expect((await turn([user('go'), kept, toolResult('1.0', 'A')], old)).thinking).toEqual({ type: 'enabled', budget_tokens: 2_048 });
   });
 
+  it('with a budget is off too after an answer that was given without any', async () => {
+    const plain = { ...kept, native: { provider: 'anthropic.messages', message: [callOf('t1', 'lookup')] as never } };
+    expect((await turn([user('go'), plain, toolResult('1.0', 'A')], old)).thinking).toBeUndefined();
+    expect((await turn([user('go'), plain, toolResult('1.0', 'A')], 'claude-opus-4-8')).thinking).toEqual({ type: 'adaptive' });
+  });
+
   it.each([old, 'claude-opus-4-8'])('is off in a turn that has lost it, and on again with the next question: %s', async (id) => {
     const history: Message[] = [user('go'), assistant('', called), toolResult('1.0', 'A')];
     expect((await turn(history, id)).thinking).toBeUndefined();
@@ -552,8 +558,9 @@ describe('streams', () => {
   });
 
   it('S061: a stream that closes in the middle of an event is a failure', async () => {
-    api.script(streamBytes([frame(answerEvents([textOf('The answer is')])).slice(0, -40)]));
-    expect((await failureOf(ask([user('hi')]))).code).toBe('MODEL_PROTOCOL');
+    api.script(streamBytes([frame(answerEvents([textOf('The answer is')])).slice(0, -10)]));
+    const error = await failureOf(ask([user('hi')]));
+    expect([error.code, error.message.includes('message_stop')]).toEqual(['MODEL_PROTOCOL', true]);
   });
 
   it('S072: a second message inside a stream is a failure; the same message begun again is not', async () => {
@@ -734,13 +741,18 @@ describe('abort', () => {
     expect(api.seen).toHaveLength(1);
   });
 
-  it('works even where fetch takes no notice', async () => {
+  it('works even where fetch takes no notice, and gives up the answer that comes too late', async () => {
+    let respond: (response: Response) => void = () => {};
+    const late = new Promise<Response>((resolve) => {
+      respond = resolve;
+    });
     const controller = new AbortController();
-    const run = failureOf(
-      drain(claude({ fetch: () => new Promise(() => {}) }).stream(request([user('hi')]), { signal: controller.signal })),
-    );
+    const run = failureOf(drain(claude({ fetch: () => late }).stream(request([user('hi')]), { signal: controller.signal })));
+    await new Promise((resolve) => setTimeout(resolve, 30));
     controller.abort();
     expect((await run).details.aborted).toBe(true);
+    const isGivenUp = new Promise<void>((resolve) => respond(new Response(new ReadableStream({ cancel: () => resolve() }))));
+    await isGivenUp;
   });
 
   it('leaving the stream closes the connection and leaves no listener', async () => {

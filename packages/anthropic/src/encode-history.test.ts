@@ -186,6 +186,11 @@ describe('native messages', () => {
     expect(JSON.stringify(messages[1]?.content)).toBe(JSON.stringify(blocks));
   });
 
+  it('an answer that joins one without thinking comes without its own, since a message must begin with what it has of it', () => {
+    const messages = encode(user('go'), assistant('one'), user(' '), native(assistant('two'), [thinking, textOf('two')]), user('so'));
+    expect(messages[1]?.content).toEqual([textOf('one'), textOf('two')]);
+  });
+
   it('another provider’s message is never sent', () => {
     const item = native(assistant('hello'), [{ type: 'text', text: 'theirs' }], 'openai.chat');
     expect(encode(user('go'), item, user('so'))[1]?.content).toEqual([textOf('hello')]);
@@ -300,6 +305,10 @@ describe('a growing history', () => {
   it('an array that was changed otherwise than at its end is encoded anew', () => {
     const items: Message[] = [user('one'), assistant('two'), user('three')];
     encodeHistory(items);
+    items.splice(0, 1, user('zero'));
+    expect(encodeHistory(items).messages[0]).toEqual({ role: 'user', content: [textOf('zero')] });
+    items.splice(2, 1, user('four'));
+    expect(encodeHistory(items).messages[2]).toEqual({ role: 'user', content: [textOf('four')] });
     items.splice(0, 3, user('other'));
     expect(encodeHistory(items).messages).toEqual([{ role: 'user', content: [textOf('other')] }]);
   });
