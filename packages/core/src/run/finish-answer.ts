@@ -7,12 +7,14 @@ import { sha256Hex } from '../state/digest.js';
 import type { Ask, RecordedCall, Refusal } from '../state/events.js';
 import { type Finishing, type RawAnswer, readJson } from './answer.js';
 import { judge, type Ruling } from './guard.js';
-import { isPromise, type RunHandle } from './handle.js';
+import { isPromise, type LogDraft, type RunHandle } from './handle.js';
 import { abortedEnd } from './observations.js';
 import { deepFreeze } from './plain-output.js';
 import { standNow } from './plan.js';
 import { prepareCalls } from './prepare-calls.js';
 import { rewriteText } from './rewrite-text.js';
+
+type ModelEnd = Extract<LogDraft, { type: 'model.end' }>;
 
 /** A text or a structured answer, as it goes through the guardrails. */
 export interface AnswerValue {
@@ -92,21 +94,12 @@ export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishi
   const calls: readonly RecordedCall[] = finishing.isFinal ? answer.calls.map((call, index) => lastCall(call.name, `${turn}.${index}`)) : await prepareCalls(handle, answer, finishing);
   if (handle.stop && handle.stop.kind !== 'halt') return stopped();
   const isUntouched = ruling.revision === 0 && !isReasoningRewritten && calls.every((call, index) => call.end === undefined && call.revision === 0 && (call.kind !== 'handoff' || isSameInput(call, answer.calls[index])));
-  handle.append({
-    type: 'model.end',
-    turn,
-    status: 'ok',
-    id,
-    text,
-    revision: ruling.revision,
-    ...(value === undefined ? {} : { value }),
-    calls: Object.freeze(calls),
-    ...(isUntouched && answer.native !== undefined ? { native: { provider: answer.provider, message: answer.native } } : {}),
-    ...(reasoning === undefined ? {} : { reasoning }),
-    label,
-    usage,
-    stopReason,
-  });
+  const end: { -readonly [K in keyof ModelEnd]: ModelEnd[K] } = { type: 'model.end', turn, status: 'ok', id, text, revision: ruling.revision, calls: Object.freeze(calls), label, usage, stopReason };
+  if (value !== undefined) end.value = value;
+  if (isUntouched && answer.native !== undefined) end.native = { provider: answer.provider, message: answer.native };
+  if (reasoning !== undefined) end.reasoning = reasoning;
+  handle.append(end);
+  if (handle.root.channel === undefined && handle.root.observers === undefined) return;
   for (const call of calls) {
     if (call.end === undefined && call.kind !== 'unknown') handle.emit({ type: 'tool.delta', callId: call.id, tool: call.name, text: JSON.stringify(call.input) });
   }

@@ -48,6 +48,7 @@ interface Answer {
 class Info {
   private controller: AbortController | undefined;
   private off: (() => void) | undefined;
+  private isOver = false;
   constructor(
     private readonly handle: RunHandle,
     private readonly label: Label,
@@ -83,6 +84,8 @@ class Info {
     return this.controller.signal;
   }
   end(isAborted: boolean): void {
+    if (this.isOver) return;
+    this.isOver = true;
     this.off?.();
     this.off = undefined;
     if (isAborted) this.controller?.abort();
@@ -196,67 +199,74 @@ class Session<V> {
 
   private checks(): Ruling<V> | Promise<Ruling<V>> {
     const { guards } = this.matter;
-    const checks = guards.filter((placed) => placed.spec.check !== undefined);
-    if (checks.length === 0) return this.finish(undefined);
-    const answers: (Answer | undefined)[] = new Array(checks.length).fill(undefined);
-    const times: number[] = new Array(checks.length).fill(0);
-    const waiting: Promise<void>[] = [];
-    const infos: Info[] = [];
-    let isHalted = false;
-    let isStopped = false;
-    let giveUp: (() => void) | undefined;
-    const put = (index: number, placed: Placed, given: unknown, began: number) => {
-      if (answers[index] || isHalted) return;
-      const answer = this.read(placed.spec, given, 'check');
-      answers[index] = answer;
-      times[index] = this.handle.root.clock.now() - began;
-      if (answer.action === 'halt' && !placed.spec.shadow) {
-        isHalted = true;
-        giveUp?.();
-      }
-    };
-    for (const [index, placed] of checks.entries()) {
-      if (isHalted) break;
+    const { clock } = this.handle.root;
+    const asked: Asked[] = [];
+    let group: Group | undefined;
+    let began = -1;
+    for (const placed of guards) {
       const { check } = placed.spec;
       if (check === undefined) continue;
-      const began = this.handle.root.clock.now();
+      if (began < 0) began = clock.now();
       const info = this.info();
       const given = this.call(check, info);
-      if (!isPromise(given)) {
-        info.end(false);
-        put(index, placed, given, began);
+      const entry: Asked = { placed, answer: undefined, ms: 0 };
+      asked.push(entry);
+      if (isPromise(given)) {
+        group ??= { waiting: [], infos: [], isStopped: false, giveUp: undefined };
+        group.infos.push(info);
+        group.waiting.push(this.checkLater(entry, { given, began, info, group }));
         continue;
       }
-      infos.push(info);
-      waiting.push(
-        this.handle.wait(given, placed.spec.timeoutMs, this.matter.graceMs).then((settled: Settled<unknown>) => {
-          info.end(settled.kind !== 'value');
-          if (settled.kind === 'stopped') isStopped = true;
-          else put(index, placed, settled.kind === 'value' ? settled.value : failure, began);
-        }),
-      );
+      info.end(false);
+      const now = clock.now();
+      entry.answer = this.read(placed.spec, given, 'check');
+      entry.ms = now - began;
+      began = now;
+      if (isHalt(entry)) return this.conclude(asked, group);
     }
-    const end = (): Ruling<V> => {
-      for (const info of infos) info.end(isHalted || isStopped);
-      if (isStopped) return this.stopped();
-      let refusal: Refusal | undefined;
-      for (const [index, placed] of checks.entries()) {
-        const answer = answers[index];
-        if (answer === undefined) continue;
-        this.record(placed, answer, 'check', undefined, times[index]);
-        if (placed.spec.shadow) continue;
-        if (answer.action === 'ask') {
-          this.asks ??= [];
-          this.asks.push({ by: placed.spec.name, reason: answer.reason ?? '' });
-        } else if (answer.action === 'halt' || answer.action === 'deny') {
-          if (refusal === undefined || (refusal.action === 'deny' && answer.action === 'halt')) refusal = this.refusalOf(placed, answer);
-        }
+    if (group === undefined) return this.conclude(asked, undefined);
+    const pending = group;
+    const halted = new Promise<void>((resolve) => {
+      pending.giveUp = resolve;
+    });
+    return Promise.race([Promise.all(pending.waiting), halted]).then(() => this.conclude(asked, pending));
+  }
+
+  private async checkLater(entry: Asked, { given, began, info, group }: { readonly given: PromiseLike<unknown>; readonly began: number; readonly info: Info; readonly group: Group }): Promise<void> {
+    const settled: Settled<unknown> = await this.handle.wait(given, entry.placed.spec.timeoutMs, this.matter.graceMs);
+    info.end(settled.kind !== 'value');
+    if (settled.kind === 'stopped') {
+      group.isStopped = true;
+      return;
+    }
+    if (group.isOver) return;
+    entry.answer = this.read(entry.placed.spec, settled.kind === 'value' ? settled.value : failure, 'check');
+    entry.ms = this.handle.root.clock.now() - began;
+    if (isHalt(entry)) group.giveUp?.();
+  }
+
+  /** All have answered, or a halt made the others' answers useless. */
+  private conclude(asked: readonly Asked[], group: Group | undefined): Ruling<V> {
+    if (group) {
+      group.isOver = true;
+      for (const info of group.infos) info.end(true);
+    }
+    let refusal: Refusal | undefined;
+    let isHalted = false;
+    for (const { placed, answer, ms } of asked) {
+      if (answer === undefined) continue;
+      this.record(placed, answer, 'check', undefined, ms);
+      if (placed.spec.shadow) continue;
+      if (answer.action === 'ask') {
+        this.asks ??= [];
+        this.asks.push({ by: placed.spec.name, reason: answer.reason ?? '' });
+      } else if (answer.action === 'halt' || answer.action === 'deny') {
+        if (refusal === undefined || (refusal.action === 'deny' && answer.action === 'halt')) refusal = this.refusalOf(placed, answer);
+        isHalted ||= answer.action === 'halt';
       }
-      return this.finish(refusal);
-    };
-    if (waiting.length === 0 || isHalted) return end();
-    const all = Promise.all(waiting);
-    return Promise.race([all, new Promise<void>((resolve) => (giveUp = resolve))]).then(end);
+    }
+    // A stop voids what was not answered; a halt does not need the rest.
+    return group?.isStopped && !isHalted ? this.stopped() : this.finish(refusal);
   }
 
   private call(ask: (subject: Subject, info: never) => unknown, info: Info): unknown {
@@ -332,6 +342,22 @@ class Session<V> {
     return { value: this.value, revision: this.revision, refusal: undefined, asks: noAsks, isStopped: true };
   }
 }
+
+/** One check, and what it answered. */
+interface Asked {
+  readonly placed: Placed;
+  answer: Answer | undefined;
+  ms: number;
+}
+/** Checks that are being waited for. */
+interface Group {
+  readonly waiting: Promise<void>[];
+  readonly infos: Info[];
+  isStopped: boolean;
+  isOver?: boolean;
+  giveUp: (() => void) | undefined;
+}
+const isHalt = ({ placed, answer }: Asked): boolean => answer?.action === 'halt' && !placed.spec.shadow;
 
 /** What is given for a guardrail that threw or was late. */
 const failure = Symbol('failure');

@@ -1,3 +1,4 @@
+import type { LimitFunction } from 'p-limit';
 import { GuardloopError, safeCause } from '../errors.js';
 import type { AgentSpec, GuardrailSpec, ProjectFunction, ReturnedHandoff } from '../define/specs.js';
 import type { AssistantMessage, JsonObject, Message, Model, ModelEvent, UserMessage } from '../model/types.js';
@@ -66,8 +67,9 @@ export interface OpenModelCall {
   readonly events: AsyncIterator<ModelEvent>;
   /** The first read, already under way. */
   first: Promise<IteratorResult<ModelEvent>> | undefined;
-  readonly controller: AbortController;
-  readonly off: () => void;
+  /** Of a call that can be aborted alone. */
+  readonly controller: AbortController | undefined;
+  readonly off: (() => void) | undefined;
   readonly turn: number;
   readonly model: Model;
   readonly names: ReadonlyMap<string, Offered>;
@@ -84,6 +86,8 @@ export class RunHandle {
   /** Handoffs that tools returned, whose filters live only here. */
   readonly returned = new Map<string, ReturnedHandoff>();
   openModelCall: OpenModelCall | undefined;
+  /** Of this run alone: a child under its parent's cap could wait for itself. */
+  slots: LimitFunction | undefined;
   /** What views wrote and guardrails have passed, by the text given. */
   readonly viewItems = new Map<string, UserMessage>();
   /** What the run was given and has not been accepted yet. */
@@ -118,16 +122,16 @@ export class RunHandle {
     return this.controller.signal;
   }
 
+  /** Completes a draft, which it takes over, and adds it. */
   append(draft: LogDraft): void {
     const { root, state } = this;
-    const { seq: last } = root.log;
-    const at = root.clock.now();
-    const event = (
-      state.parent === undefined
-        ? { seq: last + 1, at, run: state.id, agent: state.agent, ...draft }
-        : { seq: last + 1, at, run: state.id, agent: state.agent, parent: state.parent.id, ...draft }
-    ) as LogEvent;
-    this.publish(event);
+    const event = draft as unknown as { -readonly [K in keyof LogEvent]: LogEvent[K] };
+    event.seq = root.log.seq + 1;
+    event.at = root.clock.now();
+    event.run = state.id;
+    event.agent = state.agent;
+    if (state.parent !== undefined) event.parent = state.parent.id;
+    this.publish(event as LogEvent);
   }
 
   /** Adds a finished event to the log, the state, the store and the watchers. */
@@ -145,14 +149,14 @@ export class RunHandle {
   emit(draft: WatchDraft): void {
     const { root, state } = this;
     if (!this.isStreamed || (root.channel === undefined && root.observers === undefined)) return;
-    const at = root.clock.now();
-    const event = (
-      state.parent === undefined
-        ? { at, run: state.id, agent: state.agent, ...draft }
-        : { at, run: state.id, agent: state.agent, parent: state.parent.id, ...draft }
-    ) as RunEvent;
-    root.channel?.push(event);
-    root.observers?.tell(event);
+    const event = draft as unknown as { -readonly [K in keyof RunEvent]: RunEvent[K] };
+    event.at = root.clock.now();
+    event.run = state.id;
+    event.agent = state.agent;
+    if (state.parent !== undefined) event.parent = state.parent.id;
+    Object.freeze(event);
+    root.channel?.push(event as RunEvent);
+    root.observers?.tell(event as RunEvent);
   }
 
   /** Ends everything in flight. The first reason counts. */

@@ -35,7 +35,7 @@ export function prepareCalls(handle: RunHandle, answer: RawAnswer, { turn, names
       if (firstHandoff >= 0) return ended(call, id, 'handoff', errorEnd({ status: 'aborted', errorClass: 'aborted', summary: 'Only the first handoff of an answer is tried, and this was a later one.' }));
       firstHandoff = index;
     }
-    return prepareCall(handle, call, { id, offered, label, names, wasCut: false });
+    return prepareCall(handle, call, { id, offered, label, names });
   });
   return preparing.some(isPromise) ? Promise.all(preparing).then((prepared) => markCopies(handle, prepared)) : markCopies(handle, preparing as RecordedCall[]);
 }
@@ -49,7 +49,13 @@ interface Preparing {
   readonly offered: Offered | undefined;
   readonly label: Label;
   readonly names: ReadonlyMap<string, Offered>;
-  readonly wasCut: boolean;
+}
+/** A call whose arguments fit. */
+interface Parsed<S> {
+  readonly id: string;
+  readonly label: Label;
+  readonly input: CallInput;
+  readonly spec: S;
 }
 
 function prepareCall(handle: RunHandle, call: ModelCall, preparing: Preparing): RecordedCall | Promise<RecordedCall> {
@@ -66,15 +72,19 @@ function prepareCall(handle: RunHandle, call: ModelCall, preparing: Preparing): 
   const go = (parsed: Awaited<ReturnType<CompiledSchema['parse']>>): RecordedCall | Promise<RecordedCall> => {
     if (!parsed.ok) return ended(call, id, kind, errorEnd({ status: 'error', errorClass: 'invalid_input', summary: `${offered.spec.name}: ${describeIssues(parsed.issues)}`, retryable: true }));
     const input: CallInput = { raw: deepFreeze(raw), parsed: deepFreeze(parsed.value) };
-    return offered.kind === 'handoff' ? prepareHandoff(handle, call, { ...preparing, input, spec: offered.spec }) : prepareTool(handle, call, { ...preparing, input, spec: offered.spec });
+    const { label } = preparing;
+    return offered.kind === 'handoff' ? prepareHandoff(handle, call, { id, label, input, spec: offered.spec }) : prepareTool(handle, call, { id, label, input, spec: offered.spec });
   };
   return isPromise(parsing) ? Promise.resolve(parsing).then(go) : go(parsing as Awaited<typeof parsing>);
 }
 
 function kindOf(offered: Offered): RecordedCall['kind'] {
-  if (offered.kind === 'handoff') return 'handoff';
-  if (offered.spec.agent) return 'agent';
-  return offered.spec.execute ? 'tool' : 'caller';
+  return offered.kind === 'handoff' ? 'handoff' : kindOfTool(offered.spec);
+}
+
+function kindOfTool(spec: ToolSpec): RecordedCall['kind'] {
+  if (spec.agent) return 'agent';
+  return spec.execute ? 'tool' : 'caller';
 }
 
 /** The model's arguments as an object, or what is wrong with them. */
@@ -88,22 +98,18 @@ function readArguments(call: ModelCall, schema: CompiledSchema | undefined): Jso
   return input as JsonObject;
 }
 
-function prepareTool(handle: RunHandle, call: ModelCall, preparing: Preparing & { readonly input: CallInput; readonly spec: ToolSpec }): RecordedCall | Promise<RecordedCall> {
+function prepareTool(handle: RunHandle, call: ModelCall, preparing: Parsed<ToolSpec>): RecordedCall | Promise<RecordedCall> {
   const { id, input, spec, label } = preparing;
   const judging = judgeToolInput(handle, { id, spec, input, label, revision: 0, phases: 'both' });
   const settle = (ruling: Ruling<CallInput>): RecordedCall => {
-    if (ruling.isStopped) return ended(call, id, kindOf({ kind: 'tool', spec }), abortedEnd());
-    if (ruling.refusal) return refused(handle, call, id, kindOf({ kind: 'tool', spec }), ruling);
+    if (ruling.isStopped) return ended(call, id, kindOfTool(spec), abortedEnd());
+    if (ruling.refusal) return refused(handle, call, id, kindOfTool(spec), ruling);
     handle.parsed.set(id, ruling.value.parsed);
-    return deepFreeze({
-      id,
-      ...(call.providerId === undefined ? {} : { providerId: call.providerId }),
-      name: spec.name,
-      input: ruling.value.raw,
-      kind: kindOf({ kind: 'tool', spec }),
-      revision: ruling.revision,
-      ...(ruling.asks.length > 0 ? { asks: ruling.asks } : {}),
-    });
+    const { providerId } = call;
+    const recorded: { -readonly [K in keyof RecordedCall]: RecordedCall[K] } = { id, name: spec.name, input: ruling.value.raw, kind: kindOfTool(spec), revision: ruling.revision };
+    if (providerId !== undefined) recorded.providerId = providerId;
+    if (ruling.asks.length > 0) recorded.asks = deepFreeze(ruling.asks);
+    return Object.freeze(recorded);
   };
   return isPromise(judging) ? (judging as Promise<Ruling<CallInput>>).then(settle) : settle(judging as Ruling<CallInput>);
 }
@@ -162,7 +168,7 @@ export function rewriteObject(raw: JsonObject, by: unknown): JsonObject | undefi
   }
 }
 
-function prepareHandoff(handle: RunHandle, call: ModelCall, preparing: Preparing & { readonly input: CallInput; readonly spec: HandoffSpec }): RecordedCall | Promise<RecordedCall> {
+function prepareHandoff(handle: RunHandle, call: ModelCall, preparing: Parsed<HandoffSpec>): RecordedCall | Promise<RecordedCall> {
   const { id, input, spec, label } = preparing;
   const to = typeof spec.target === 'string' ? spec.target : spec.target.name;
   let brief: string;

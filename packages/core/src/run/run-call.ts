@@ -20,7 +20,8 @@ import { runsOnce } from './prepare-calls.js';
 import { rewriteText } from './rewrite-text.js';
 import { runChild } from './run-child.js';
 
-type ToolEnd = Omit<Extract<LogDraft, { type: 'tool.end' }>, 'type' | 'callId' | 'tool' | 'id'>;
+type ToolEndDraft = Extract<LogDraft, { type: 'tool.end' }>;
+type ToolEnd = Omit<ToolEndDraft, 'type' | 'callId' | 'tool' | 'id'>;
 
 /** What `execute` came to. */
 type Outcome =
@@ -35,7 +36,8 @@ export async function runCall(handle: RunHandle, call: CallState, tool: ToolSpec
   const callId = call.call.id;
   const idempotencyKey = `${state.id}/${callId}`;
   if (call.phase !== 'started' || tool.agent === undefined) {
-    handle.append({ type: 'tool.start', callId, tool: tool.name, revision: call.revision, input: call.input, idempotencyKey, ...(runsOnce(tool) ? { once: true as const } : {}) });
+    const begin = { type: 'tool.start' as const, callId, tool: tool.name, revision: call.revision, input: call.input, idempotencyKey };
+    handle.append(runsOnce(tool) ? { ...begin, once: true } : begin);
   }
   if (!tool.repeatable && tool.agent === undefined && handle.root.writer && !(await handle.barrier())) return;
   if (handle.stop) {
@@ -216,16 +218,10 @@ async function finishCall(handle: RunHandle, call: CallState, tool: ToolSpec, ou
   const projected = await project(handle, call, tool, { output: ruling.value, label });
   if ('end' in projected) return endCall(handle, call, tool, { ...projected.end, revision: ruling.revision, chars });
 
-  const end: ToolEnd = {
-    status: 'ok',
-    content: projected.content,
-    ...(projected.note === undefined ? {} : { note: projected.note }),
-    ...(projected.by === undefined ? {} : { projection: projected.by }),
-    label,
-    revision: ruling.revision,
-    chars,
-    ...(details === undefined ? {} : { details }),
-  };
+  const end: { -readonly [K in keyof ToolEnd]: ToolEnd[K] } = { status: 'ok', content: projected.content, label, revision: ruling.revision, chars };
+  if (projected.note !== undefined) end.note = projected.note;
+  if (projected.by !== undefined) end.projection = projected.by;
+  if (details !== undefined) end.details = details;
   if (!tool.endsRun) return endCall(handle, call, tool, end);
   const answer = await judgeAnswer(handle, call, ruling.value, label);
   if (answer.isStopped) return endCall(handle, call, tool, { ...unknownEnd(tool.name, 'the run was stopped before its result was judged'), revision: 0, chars: 0 });
@@ -398,23 +394,22 @@ function judgeAnswer(handle: RunHandle, call: CallState, output: Output, label: 
   });
 }
 
-/** Records a call's end, with a notice when it repeats itself. */
+/** Records a call's end, with a notice when it repeats itself. Takes `end` over. */
 export function endCall(handle: RunHandle, call: CallState, tool: Pick<ToolSpec, 'name' | 'polling'>, end: ToolEnd): void {
   const { state } = handle;
-  let { note } = end;
-  if (!tool.polling && end.status !== 'aborted' && end.copyOf === undefined) {
-    const count = countRepeat(state, tool.name, call.input, end.content, false);
-    if (count >= state.limits.repeats) note = [note, `This is call ${count} with the same input and the same result. Do something else; the run ends at ${state.limits.repeats * 2}.`].filter((text) => text !== undefined).join(' ');
+  const event = end as { -readonly [K in keyof ToolEndDraft]: ToolEndDraft[K] };
+  event.type = 'tool.end';
+  event.callId = call.call.id;
+  event.tool = tool.name;
+  event.id = `${state.id}/${call.call.id}`;
+  if (tool.polling) event.polling = true;
+  else if (end.status !== 'aborted' && end.copyOf === undefined) {
+    const count = countRepeat(state, call, end.content, false);
+    if (count >= state.limits.repeats) {
+      const notice = `This is call ${count} with the same input and the same result. Do something else; the run ends at ${state.limits.repeats * 2}.`;
+      event.note = end.note === undefined ? notice : `${end.note} ${notice}`;
+    }
   }
-  handle.append({
-    ...end,
-    type: 'tool.end',
-    callId: call.call.id,
-    tool: tool.name,
-    id: `${state.id}/${call.call.id}`,
-    ...(note === undefined ? {} : { note }),
-    ...(tool.polling ? { polling: true as const } : {}),
-  });
+  handle.append(event);
   if (state.ending) handle.abort({ kind: 'halt' });
 }
-

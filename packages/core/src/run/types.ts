@@ -32,7 +32,9 @@ export interface QuarantineStore {
   delete(key: string): Promise<void>;
 }
 /** Watches a run, cannot change it. What it throws is shown as `observer.error`; it is not waited for. */
-export type Observer = ((event: RunEvent) => unknown) | { readonly [T in RunEvent['type']]?: ((event: Extract<RunEvent, { readonly type: T }>) => unknown) | undefined };
+export type Observer =
+  | ((event: RunEvent) => unknown)
+  | { readonly [T in RunEvent['type']]?: ((event: Extract<RunEvent, { readonly type: T }>) => unknown) | undefined };
 /** Text that a view writes itself, for example a summary: checked as an `input` item with `via: 'view'`. */
 export interface ViewText {
   readonly text: string;

@@ -51,6 +51,8 @@ export interface Conversation {
 export interface CallState {
   readonly call: RecordedCall;
   input: JsonObject;
+  /** Canonical JSON of `input`, once something asked for it. */
+  key: string | undefined;
   revision: number;
   /** `prepared`: recorded, not begun. `waiting`: for a person. `decided`: by one. `started`: its effect may have happened. `handoff`: its tool returned one. */
   phase: 'prepared' | 'waiting' | 'decided' | 'started' | 'handoff' | 'ended';
@@ -107,7 +109,7 @@ export interface RunState {
   finalizing: LimitName | undefined;
   /** The highest number of equal calls with equal results in a row. */
   repeated: number;
-  readonly repeats: Map<string, Repeat[]>;
+  readonly repeats: Map<string, { readonly first: Repeat; byInput: Map<string, Repeat> | undefined }>;
   /** Inputs of started calls that run once. */
   readonly effects: Map<string, { readonly callId: string; readonly input: JsonObject }[]>;
   approvals: number;
@@ -117,7 +119,6 @@ export interface RunState {
 }
 interface Repeat {
   readonly input: JsonObject;
-  key: string | undefined;
   result: string;
   count: number;
   turn: number;
@@ -444,7 +445,7 @@ function endAnswer(run: RunState, event: ModelEndEvent): void {
   run.openIndex = run.conversation.messages.length - 1;
   run.calls = new Map();
   for (const call of event.calls) {
-    run.calls.set(call.id, { call, input: call.input, revision: call.revision, phase: 'prepared', approval: undefined, decision: undefined, wasStarted: false, end: undefined, returned: undefined });
+    run.calls.set(call.id, { call, input: call.input, key: undefined, revision: call.revision, phase: 'prepared', approval: undefined, decision: undefined, wasStarted: false, end: undefined, returned: undefined });
     if (call.end?.refusal?.action === 'halt') run.ending ??= { status: 'blocked', refusal: call.end.refusal };
   }
 }
@@ -475,6 +476,7 @@ function resolveApproval(run: RunState, event: ApprovalResolveEvent): void {
     if (call.approval?.id !== event.id) continue;
     if (event.decision === 'edit') {
       if (event.input) call.input = event.input;
+      call.key = undefined;
       call.revision = event.revision;
     }
     call.approval = undefined;
@@ -497,42 +499,37 @@ function endCall(run: RunState, event: ToolEndEvent): void {
   if (event.refusal?.action === 'halt') run.ending ??= { status: 'blocked', refusal: event.refusal };
   if (event.answer) run.answer ??= event.answer.value === undefined ? { text: event.answer.text } : { text: event.answer.text, value: event.answer.value };
   if (!event.polling && event.status !== 'aborted' && event.copyOf === undefined) {
-    const count = countRepeat(run, event.tool, call.input, resultText(event.content), true);
+    const count = countRepeat(run, call, event.content, true);
     run.repeated = Math.max(run.repeated, count);
     if (count >= run.limits.repeats * 2) run.ending ??= { status: 'exhausted', limit: 'repeats' };
   }
   closeTurn(run);
 }
 
-function resultText(content: ToolEndEvent['content']): string {
-  return typeof content === 'string' ? content : JSON.stringify(content);
-}
-
 /** How often this call was made with this result, now included. Several in one turn count once. Records it only if asked to. */
-export function countRepeat(run: RunState, tool: string, input: JsonObject, content: string | readonly unknown[], isRecorded: boolean): number {
+export function countRepeat(run: RunState, call: CallState, content: string | readonly unknown[], isRecorded: boolean): number {
   const result = typeof content === 'string' ? content : JSON.stringify(content);
+  const tool = call.call.name;
   const known = run.repeats.get(tool);
   if (known === undefined) {
-    if (isRecorded) run.repeats.set(tool, [{ input, key: undefined, result, count: 1, turn: run.turn }]);
+    // The first call of a tool costs no canonical JSON.
+    if (isRecorded) run.repeats.set(tool, { first: { input: call.input, result, count: 1, turn: run.turn }, byInput: undefined });
     return 1;
   }
-  const key = canonicalJson(input);
-  for (const repeat of known) {
-    repeat.key ??= canonicalJson(repeat.input);
-    if (repeat.key !== key) continue;
-    const count = repeat.result !== result ? 1 : repeat.turn === run.turn ? repeat.count : repeat.count + 1;
-    if (isRecorded) {
-      repeat.count = count;
-      repeat.result = result;
-      repeat.turn = run.turn;
-    }
-    return count;
+  if (known.byInput === undefined) known.byInput = new Map([[canonicalJson(known.first.input), known.first]]);
+  call.key ??= canonicalJson(call.input);
+  const repeat = known.byInput.get(call.key);
+  if (repeat === undefined) {
+    if (isRecorded) known.byInput.set(call.key, { input: call.input, result, count: 1, turn: run.turn });
+    return 1;
   }
+  const count = repeat.result !== result ? 1 : repeat.turn === run.turn ? repeat.count : repeat.count + 1;
   if (isRecorded) {
-    known.push({ input, key, result, count: 1, turn: run.turn });
-    if (known.length > 64) known.shift();
+    repeat.count = count;
+    repeat.result = result;
+    repeat.turn = run.turn;
   }
-  return 1;
+  return count;
 }
 
 /** Once all calls of the answer have ended, their results enter the transcript, in call order. */

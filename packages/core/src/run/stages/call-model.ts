@@ -62,11 +62,13 @@ export async function openModelCall(handle: RunHandle, { pending, changed, final
     ...(final === undefined ? {} : { final }),
   });
   handle.emit({ type: 'turn.start', turn });
-  const controller = new AbortController();
-  const off = handle.onStop(() => controller.abort(handle.signal.reason));
+  // A call beside its checks can be aborted alone; any other lives as long as the run.
+  const controller = pending ? new AbortController() : undefined;
+  const off = controller && handle.onStop(() => controller.abort(handle.signal.reason));
+  const signal = controller?.signal ?? handle.signal;
   let events: AsyncIterator<ModelEvent>;
   try {
-    events = model.stream(request, { signal: controller.signal })[Symbol.asyncIterator]();
+    events = model.stream(request, { signal })[Symbol.asyncIterator]();
   } catch (thrown) {
     events = { next: () => Promise.reject(thrown) };
   }
@@ -84,8 +86,8 @@ export async function closeModelCall(handle: RunHandle): Promise<void> {
   const open = handle.openModelCall;
   if (open === undefined) return;
   handle.openModelCall = undefined;
-  open.off();
-  open.controller.abort(new DOMException('The answer is not needed any more.', 'AbortError'));
+  open.off?.();
+  open.controller?.abort(new DOMException('The answer is not needed any more.', 'AbortError'));
   await leave(handle, open);
   recordVoid(handle, open.turn, 'aborted', { requests: 1, inputTokens: 0, outputTokens: 0 });
 }
@@ -129,20 +131,20 @@ export async function callModel(handle: RunHandle, final?: LimitName): Promise<E
   const reader = new Reader(handle, open, release, stand.output.length === 0);
   const settled = await handle.wait(reader.read());
   reader.isOver = true;
-  open.off();
+  open.off?.();
   const { end } = reader;
   const usage = end?.usage ?? { requests: 1 + reader.retries, inputTokens: 0, outputTokens: 0 };
   const chars = reader.text.length;
 
   if (settled.kind === 'stopped' || handle.stop) {
-    open.controller.abort();
+    open.controller?.abort();
     await leave(handle, { ...open, first: reader.reading });
     release.retract('the run was stopped');
     recordVoid(handle, open.turn, 'aborted', usage, { chars });
     return undefined;
   }
   if (settled.kind === 'threw' || end === undefined) {
-    open.controller.abort();
+    open.controller?.abort();
     const error = settled.kind === 'threw' ? modelError(open, settled.error) : protocolError(open);
     release.retract('the model failed');
     recordVoid(handle, open.turn, 'failed', usage, { chars, error });

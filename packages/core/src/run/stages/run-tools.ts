@@ -28,8 +28,11 @@ export async function runTools(handle: RunHandle): Promise<undefined> {
   const [only] = side;
   if (side.length === 1 && only) await advance(handle, only);
   else if (side.length > 1) {
-    const limit = pLimit(handle.root.settings.concurrency);
-    await Promise.all(side.map((call) => limit(() => advance(handle, call))));
+    // What fits under the cap needs no queue.
+    const { concurrency } = handle.root.settings;
+    handle.slots ??= side.length > concurrency ? pLimit(concurrency) : undefined;
+    const { slots } = handle;
+    await Promise.all(side.map((call) => (slots ? slots(() => advance(handle, call)) : advance(handle, call))));
   }
   for (const call of serial) {
     if (handle.stop) break;
