@@ -1,4 +1,4 @@
-import { describe, invalid, isName, property } from './definition-reader.js';
+import { describe, invalid, isList, isName, property } from './definition-reader.js';
 import type { AgentSpec } from './specs.js';
 
 /** Whose model it is, and which provider tools it accepts as unguarded. */
@@ -23,9 +23,9 @@ export function checkModel(model: unknown, { owner, unguarded }: ModelOwner): vo
     );
   }
   const providerTools = property(model, 'providerTools') ?? [];
-  if (!Array.isArray(providerTools))
+  if (!isList(providerTools))
     invalid(`${owner} has a model whose \`providerTools\` are ${describe(providerTools)}. Its adapter has to give a list of names.`);
-  for (const tool of providerTools as readonly unknown[]) {
+  for (const tool of providerTools) {
     if (unguarded.includes(tool as string)) continue;
     invalid(
       `${owner} has a model with ${describe(tool)}, a tool that the provider runs where no guardrail can see it. ` +

@@ -55,7 +55,7 @@ export function checkSettings(given: unknown, owner: string): ModelSettings {
     const value = reader.json(name);
     if (value === undefined) continue;
     const [test, expected] = rules[name];
-    if (!test(value)) invalid(`${reader.subject} have ${describe(value)} as \`${name}\`. ${expected}`);
+    if (!test(value)) invalid(`${reader.subject} has ${describe(value)} as \`${name}\`. ${expected}`);
     settings[name] = value;
   }
   return Object.freeze(settings);

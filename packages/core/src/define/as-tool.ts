@@ -83,7 +83,7 @@ function readLimits(given: unknown, tool: string): AgentToolSpec['limits'] {
       (isWhole ? value > 0 : value >= least && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY));
     if (!fits) {
       invalid(
-        `${reader.subject} have ${describe(value)} as \`${name}\`. Give ${isWhole ? 'a number above 0' : `a whole number from ${least}`}, or Infinity for no limit.`,
+        `${reader.subject} has ${describe(value)} as \`${name}\`. Give ${isWhole ? 'a number above 0' : `a whole number from ${least}`}, or Infinity for no limit.`,
       );
     }
     limits[name] = value;

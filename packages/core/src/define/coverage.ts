@@ -1,6 +1,6 @@
 import type { Surface } from '../state/events.js';
 import { agentSpecOf } from './definition.js';
-import { describe, invalid } from './definition-reader.js';
+import { describe, invalid, isList } from './definition-reader.js';
 import { readGuardrails } from './guardrail.js';
 import { reachOf } from './resolve.js';
 import type { AgentSpec, GuardrailSpec, ToolSpec } from './specs.js';
@@ -38,8 +38,8 @@ export interface CoverageOptions {
 export function coverage(agent: Agent<never, Route>, options: CoverageOptions = {}): readonly Coverage[] {
   const start = agentSpecOf(agent, 'The first argument of coverage');
   const given: unknown = options.guardrails ?? [];
-  if (!Array.isArray(given)) invalid(`coverage was given ${describe(given)} as \`guardrails\`. Give a list, or leave it out.`);
-  return coverageOf(start, readGuardrails(given as readonly unknown[], 'the run'));
+  if (!isList(given)) invalid(`coverage was given ${describe(given)} as \`guardrails\`. Give a list, or leave it out.`);
+  return coverageOf(start, readGuardrails(given, 'the run'));
 }
 
 /** As `coverage`, of specs. */

@@ -6,11 +6,20 @@ export function invalid(message: string): never {
   throw new GuardloopError('CONFIG_INVALID', message);
 }
 
+/** As `Array.isArray`, which throws for a proxy that was revoked. */
+export function isList(value: unknown): value is readonly unknown[] {
+  try {
+    return Array.isArray(value);
+  } catch {
+    return false;
+  }
+}
+
 /** A value in words that fit an error message: short texts as they are, of the rest only what kind it is. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return value.length <= 60 ? JSON.stringify(value) : 'a long text';
   if (value === null || typeof value === 'number' || typeof value === 'boolean' || value === undefined) return String(value);
-  if (Array.isArray(value)) return 'a list';
+  if (isList(value)) return 'a list';
   return typeof value === 'function' || typeof value === 'symbol' || typeof value === 'bigint' ? `a ${typeof value}` : 'an object';
 }
 
@@ -41,7 +50,7 @@ function distance(left: string, right: string): number {
 export function suggest(word: string, known: readonly string[]): string {
   if (word.length > 100) return '';
   let best: string | undefined;
-  let least = Math.max(1, Math.floor(word.length / 3)) + 1;
+  let least = Math.max(word.length < 4 ? 1 : 2, Math.floor(word.length / 3)) + 1;
   for (const name of known) {
     const steps = distance(word.toLowerCase(), name.toLowerCase());
     if (steps < least) [best, least] = [name, steps];
@@ -87,7 +96,7 @@ export class DefinitionReader<K extends string> {
   /** `what` is what is defined, in lower case, or the place where the options stand; `names` are all options there are. */
   constructor(what: string | { readonly place: string }, given: unknown, names: readonly K[]) {
     const unnamed = typeof what === 'string' ? `${/^[aeiou]/.test(what) ? 'An' : 'A'} ${what}` : what.place;
-    if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+    if (typeof given !== 'object' || given === null || isList(given)) {
       invalid(`${unnamed} was given ${describe(given)} as its options. Give an object with ${names.join(', ')}.`);
     }
     const unknown: string[] = [];
@@ -181,8 +190,12 @@ export class DefinitionReader<K extends string> {
   list(name: K): readonly unknown[] {
     const value = this.get(name);
     if (value === undefined) return Object.freeze([]);
-    if (!Array.isArray(value)) this.refuse(name, 'Give a list.');
-    return Object.freeze(Array.from(value as readonly unknown[]));
+    try {
+      if (isList(value)) return Object.freeze(Array.from(value));
+    } catch {
+      // A list that cannot be read is refused like what is none.
+    }
+    return this.refuse(name, 'Give a list.');
   }
 
   /** A frozen copy of plain JSON. */

@@ -135,7 +135,7 @@ export function refuseSharedNames(guardrails: readonly GuardrailSpec[], place: s
 
 /** The specs behind a list of guardrails. Throws CONFIG_INVALID and NAME_TAKEN. */
 export function readGuardrails(list: readonly unknown[], owner: string): readonly GuardrailSpec[] {
-  const specs = list.map((guardrail, index) => guardrailSpecOf(guardrail, `Entry ${index + 1} in \`guardrails\` of ${owner}`));
+  const specs = Array.from(list, (guardrail, index) => guardrailSpecOf(guardrail, `Entry ${index + 1} in \`guardrails\` of ${owner}`));
   refuseSharedNames(specs, `by ${owner}`);
   return Object.freeze(specs);
 }

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest';
+import { readToolError, toolError } from './tool-error.js';
+
+test('it is an error that says how a tool failed', () => {
+  const error = toolError('There is no order o1.', { errorClass: 'not_found', retryable: true });
+  expect(error).toBeInstanceOf(Error);
+  expect(readToolError(error)).toBe(error);
+  expect([error.message, error.errorClass, error.retryable]).toEqual(['There is no order o1.', 'not_found', true]);
+});
+
+test('what is not said is failed, and not to be tried again', () => {
+  expect(toolError('No.')).toMatchObject({ errorClass: 'failed', retryable: false });
+  expect(toolError('No.', { errorClass: undefined, retryable: undefined })).toMatchObject({ errorClass: 'failed', retryable: false });
+});
+
+test('a class that does not exist is refused', () => {
+  expect(() => (toolError as (...given: unknown[]) => unknown)('No.', { errorClass: 'notfound' })).toThrow(
+    expect.objectContaining({
+      code: 'CONFIG_INVALID',
+      message:
+        'toolError was given the class "notfound". Did you mean not_found? The classes are invalid_input, unknown_tool, denied, rejected, timeout, aborted, rate_limited, not_found, unavailable, bad_result, failed.',
+    }),
+  );
+});
+
+test('other errors and values are no tool errors', () => {
+  const throwing = new Proxy(
+    {},
+    {
+      get: () => {
+        throw new Error('no');
+      },
+    },
+  );
+  for (const other of [undefined, null, 'x', new Error('x'), { errorClass: 'failed', retryable: true }, throwing])
+    expect(readToolError(other)).toBeUndefined();
+});

@@ -1,0 +1,302 @@
+import { expect, test } from 'vitest';
+import { z } from 'zod';
+import * as mini from 'zod/mini';
+import { toolSpecOf } from './definition.js';
+import { defineGuardrail } from './guardrail.js';
+import { definePolicy } from './policy.js';
+import { defineTool } from './tool.js';
+import { allow } from './verdict.js';
+
+const define = defineTool as (def: unknown) => ReturnType<typeof defineTool>;
+const specOf = (def: unknown) => toolSpecOf(define(def), 'It');
+const invalid = (message: string) => expect.objectContaining({ code: 'CONFIG_INVALID', message });
+const execute = () => 'done';
+const fits = { name: 'refund_order', description: 'Refund.', input: z.object({ orderId: z.string(), cents: z.number() }), execute };
+const guardrail = (on: readonly string[], more: object = {}) =>
+  (defineGuardrail as (def: unknown) => unknown)({ name: 'g', on, check: () => allow(), ...more });
+
+test('a tool shows its name and description, and hides the rest', () => {
+  const tool = define(fits);
+  expect({ ...tool }).toEqual({ name: 'refund_order', description: 'Refund.' });
+  expect(Object.isFrozen(tool)).toBe(true);
+});
+
+test('what is not said has its default, and the strictest flow', () => {
+  expect(specOf(fits)).toMatchObject({
+    output: undefined,
+    approval: false,
+    project: undefined,
+    guardrails: [],
+    flow: { effect: 'write', results: 'untrusted', authority: 'all', declared: false },
+    timeoutMs: undefined,
+    repeatable: false,
+    declaredRepeatable: false,
+    polling: false,
+    enabled: true,
+    rejection: undefined,
+    endsRun: false,
+    agent: undefined,
+  });
+});
+
+test('S223: a value that is falsy counts as given', () => {
+  const spec = specOf({
+    ...fits,
+    description: '',
+    rejection: '',
+    approval: false,
+    repeatable: false,
+    polling: false,
+    enabled: false,
+    flow: { effect: 'read', authority: [] },
+  });
+  expect(spec).toMatchObject({
+    description: '',
+    rejection: '',
+    approval: false,
+    repeatable: false,
+    enabled: false,
+    flow: { authority: [] },
+  });
+});
+
+test.each([
+  [undefined, undefined, false],
+  [undefined, true, true],
+  [{ effect: 'read' }, undefined, true],
+  [{ effect: 'none' }, undefined, true],
+  [{ effect: 'read' }, false, false],
+  [{ effect: 'write' }, undefined, false],
+  [{ effect: 'send' }, true, true],
+  [{ results: 'trusted' }, undefined, false],
+])('with the flow %j and repeatable %s, it may run twice: %s', (flow, given, repeatable) => {
+  expect(specOf({ ...fits, flow, repeatable: given })).toMatchObject({ repeatable, declaredRepeatable: given === true });
+});
+
+test('only a flow that says its effect is declared', () => {
+  expect(specOf({ ...fits, flow: { results: 'trusted' } }).flow).toEqual({
+    effect: 'write',
+    results: 'trusted',
+    authority: 'all',
+    declared: false,
+  });
+  expect(specOf({ ...fits, flow: { effect: 'send', authority: ['cents'] } }).flow).toEqual({
+    effect: 'send',
+    results: 'untrusted',
+    authority: ['cents'],
+    declared: true,
+  });
+});
+
+test('S219: zod, zod/mini, another library and plain JSON Schema are all taken, by their shape', async () => {
+  const standard = {
+    '~standard': {
+      version: 1,
+      vendor: 'other',
+      validate: (value: unknown) => ({ value }),
+      jsonSchema: { input: () => ({ type: 'object', properties: { a: { type: 'string' } } }) },
+    },
+  };
+  const json = { type: 'object', properties: { a: { type: 'string' } } };
+  for (const input of [z.object({ a: z.string() }), mini.object({ a: mini.string() }), standard, json]) {
+    const spec = specOf({ ...fits, input });
+    expect(await spec.input.parse({ a: 'x' })).toEqual({ ok: true, value: { a: 'x' } });
+    await expect.poll(() => spec.input.json).toMatchObject({ type: 'object', properties: { a: { type: 'string' } } });
+  }
+});
+
+test.each<[unknown]>([['text'], [3], [null], [[]], [class {}], [{ a: z.string() }], [new Date()], [{}]])(
+  'S219: an input that is no schema is refused where the tool is defined: %o',
+  (input) => {
+    expect(() => define({ ...fits, input })).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringMatching(/^The input of tool refund_order /) }),
+    );
+  },
+);
+
+test('an input whose root is no object is refused', () => {
+  for (const input of [z.string(), z.array(z.string()), { type: 'string' }]) {
+    expect(() => define({ ...fits, input })).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringMatching(/^The input of tool refund_order .*object/) }),
+    );
+  }
+});
+
+test('an input with what JSON Schema cannot express is refused', () => {
+  expect(() => define({ ...fits, input: z.object({ at: z.date() }) })).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+});
+
+test('an output need not be an object', () => {
+  expect(specOf({ ...fits, output: z.string() }).output?.json).toMatchObject({ type: 'string' });
+});
+
+test('authority names arguments, in unions and recursive schemas too', () => {
+  const union = z.discriminatedUnion('kind', [
+    z.object({ kind: z.literal('iban'), iban: z.string() }),
+    z.object({ kind: z.literal('card'), card: z.string() }),
+  ]);
+  const Tree = z.object({
+    name: z.string(),
+    get children() {
+      return z.array(Tree);
+    },
+  });
+  const open = { type: 'object', additionalProperties: true, properties: { a: {} } };
+  expect(specOf({ ...fits, input: union, flow: { authority: ['iban', 'card'] } }).flow.authority).toEqual(['iban', 'card']);
+  expect(specOf({ ...fits, input: Tree, flow: { authority: ['name'] } }).flow.authority).toEqual(['name']);
+  expect(specOf({ ...fits, input: open, flow: { authority: ['b'] } }).flow.authority).toEqual(['b']);
+  expect(() => define({ ...fits, input: union, flow: { authority: ['ibann'] } })).toThrow(
+    invalid(
+      '`flow.authority` of tool refund_order names "ibann", which is no argument of it. Did you mean iban? Its arguments are kind, iban, card.',
+    ),
+  );
+  expect(() => define({ ...fits, input: Tree, flow: { authority: ['nam'] } })).toThrow(/Did you mean name\?/);
+});
+
+test('changing what was given changes nothing', () => {
+  const def = { ...fits, flow: { effect: 'send', authority: ['cents'] }, guardrails: [guardrail(['toolInput'])] };
+  const spec = specOf(def);
+  def.flow.effect = 'none';
+  def.flow.authority.push('orderId');
+  def.guardrails.pop();
+  def.execute = () => 'changed';
+  expect(spec).toMatchObject({ flow: { effect: 'send', authority: ['cents'] }, execute });
+  expect(spec.guardrails).toHaveLength(1);
+  for (const part of [spec, spec.flow, spec.flow.authority, spec.guardrails]) expect(Object.isFrozen(part)).toBe(true);
+});
+
+const options =
+  'name, description, input, output, execute, approval, project, guardrails, flow, timeoutMs, repeatable, polling, enabled, rejection, endsRun';
+const nameRule = "which the model's provider would refuse. Give 1 to 64 letters, digits, underscores and hyphens.";
+test.each<[string, unknown, string]>([
+  ['no options', 'refund', `A tool was given "refund" as its options. Give an object with ${options}.`],
+  ['a list', [fits], `A tool was given a list as its options. Give an object with ${options}.`],
+  ['no name', { ...fits, name: undefined }, `A tool has undefined as \`name\`, ${nameRule}`],
+  ['a name with a space', { ...fits, name: 'refund order' }, `Tool refund order has "refund order" as \`name\`, ${nameRule}`],
+  ['a name that is too long', { ...fits, name: 'x'.repeat(65) }, `Tool ${'x'.repeat(65)} has a long text as \`name\`, ${nameRule}`],
+  ['a name that is a number', { ...fits, name: 3 }, `A tool has 3 as \`name\`, ${nameRule}`],
+  ['no description', { ...fits, description: undefined }, 'Tool refund_order has undefined as `description`. Give a text.'],
+  ['no input', { ...fits, input: undefined }, 'Tool refund_order has no `input`. Give a schema of its arguments; z.object({}) for none.'],
+  [
+    'a misspelt execute',
+    { ...fits, execute: undefined, exectue: execute },
+    `Tool refund_order has an option "exectue", which does not exist. Did you mean execute? The options are ${options}.`,
+  ],
+  [
+    'an execute that is no function',
+    { ...fits, execute: {} },
+    'Tool refund_order has an object as `execute`. Give a function, or leave it out.',
+  ],
+  [
+    'an approval that is a text',
+    { ...fits, approval: 'always' },
+    'Tool refund_order has "always" as `approval`. Give true, false or a function, or leave it out.',
+  ],
+  [
+    'an approval that is null',
+    { ...fits, approval: null },
+    'Tool refund_order has null as `approval`. Give true, false or a function, or leave it out.',
+  ],
+  [
+    'an approval of zero',
+    { ...fits, approval: 0 },
+    'Tool refund_order has 0 as `approval`. Give true, false or a function, or leave it out.',
+  ],
+  [
+    'an enabled that is a text',
+    { ...fits, enabled: 'no' },
+    'Tool refund_order has "no" as `enabled`. Give true, false or a function, or leave it out.',
+  ],
+  [
+    'a projection that is no function',
+    { ...fits, project: 'head' },
+    'Tool refund_order has "head" as `project`. Give a function, or leave it out.',
+  ],
+  [
+    'a deadline below zero',
+    { ...fits, timeoutMs: -1 },
+    'Tool refund_order has -1 as `timeoutMs`. Give a number of milliseconds above 0, at most 2147483647.',
+  ],
+  [
+    'a repeatable that is a text',
+    { ...fits, repeatable: 'yes' },
+    'Tool refund_order has "yes" as `repeatable`. Give true or false, or leave it out.',
+  ],
+  ['a rejection that is no text', { ...fits, rejection: true }, 'Tool refund_order has true as `rejection`. Give a text, or leave it out.'],
+  [
+    'a flow that is a text',
+    { ...fits, flow: 'read' },
+    '`flow` of tool refund_order was given "read" as its options. Give an object with effect, results, authority.',
+  ],
+  [
+    'a misspelt part of the flow',
+    { ...fits, flow: { efect: 'read' } },
+    '`flow` of tool refund_order has an option "efect", which does not exist. Did you mean effect? The options are effect, results, authority.',
+  ],
+  [
+    'an unknown effect',
+    { ...fits, flow: { effect: 'delete' } },
+    "`flow` of tool refund_order has \"delete\" as `effect`. Give 'none' or 'read' or 'write' or 'send'.",
+  ],
+  [
+    'results that are neither',
+    { ...fits, flow: { results: true } },
+    "`flow` of tool refund_order has true as `results`. Give 'trusted' or 'untrusted'.",
+  ],
+  [
+    'an authority that is no argument',
+    { ...fits, flow: { authority: ['orderId', 'cent'] } },
+    '`flow.authority` of tool refund_order names "cent", which is no argument of it. Did you mean cents? Its arguments are orderId, cents.',
+  ],
+  [
+    'guardrails that are no list',
+    { ...fits, guardrails: guardrail(['toolInput']) },
+    'Tool refund_order has an object as `guardrails`. Give a list.',
+  ],
+  [
+    'a guardrail that is none',
+    { ...fits, guardrails: [() => allow()] },
+    'Entry 1 in `guardrails` of tool refund_order is a function. Expected a guardrail made by defineGuardrail or definePolicy.',
+  ],
+  [
+    'a tool as a guardrail',
+    { ...fits, guardrails: [define(fits)] },
+    'Entry 1 in `guardrails` of tool refund_order is a tool refund_order. Expected a guardrail made by defineGuardrail or definePolicy.',
+  ],
+  [
+    'a guardrail on another surface',
+    { ...fits, guardrails: [guardrail(['toolInput', 'output'])] },
+    "Guardrail g of tool refund_order stands on output. A tool's own guardrails stand on toolInput and toolOutput only: give it to the agent or the run.",
+  ],
+  [
+    'a guardrail for other tools',
+    { ...fits, guardrails: [guardrail(['toolInput'], { tools: ['find_*', 'pay'] })] },
+    'Guardrail g of tool refund_order looks only at find_*, pay, so it would never look at it. Leave `tools` out, or name refund_order.',
+  ],
+  [
+    'a policy about another tool',
+    { ...fits, guardrails: [definePolicy({ name: 'p', rules: [{ tool: 'refund_orders', then: 'allow' }], otherwise: 'deny' })] },
+    'Rule 1 of policy p is about refund_orders, but tool refund_order has no such tool. Did you mean refund_order? Its tools are refund_order. Correct the rule, or remove it.',
+  ],
+  [
+    'an end of the run without execute',
+    { ...fits, execute: undefined, endsRun: true },
+    'Tool refund_order has `endsRun` but no `execute`, so the caller runs it, outside the run. Give it `execute`, or leave `endsRun` out.',
+  ],
+  [
+    'a deadline without execute',
+    { ...fits, execute: undefined, timeoutMs: 3 },
+    'Tool refund_order has `timeoutMs` but no `execute`, so the caller runs it, outside the run. Give it `execute`, or leave `timeoutMs` out.',
+  ],
+])('%s is refused', (_what, def, message) => {
+  expect(() => define(def)).toThrow(invalid(message));
+});
+
+test('two guardrails of one name are refused', () => {
+  expect(() => define({ ...fits, guardrails: [guardrail(['toolInput']), guardrail(['toolOutput'])] })).toThrow(
+    expect.objectContaining({
+      code: 'NAME_TAKEN',
+      message: 'Guardrail name g is used twice by tool refund_order. Give one another name, or list it once.',
+    }),
+  );
+});
