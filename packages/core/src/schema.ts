@@ -1,8 +1,9 @@
 import { GuardloopError } from './errors.js';
 import type { JsonObject } from './model/types.js';
-import type { CompiledSchema, SchemaIssue } from './schema/compiled.js';
+import type { CompiledSchema, Parsed, SchemaIssue } from './schema/compiled.js';
 import { copySchema } from './schema/copy-schema.js';
 import { JsonSchemaChecker } from './schema/json-schema.js';
+import { isObject } from './schema/json-schema-node.js';
 import { rawIssue } from './schema/raw-input.js';
 import { needsFields, withObjectRoot } from './schema/schema-root.js';
 import type { StandardProperties } from './schema/standard.js';
@@ -199,19 +200,22 @@ function compileJsonSchema(schema: object, owner: string): CompiledSchema {
 }
 
 // ------------------------------------------------------------------------------------------------ roots
+const noObjectGiven: Parsed = Object.freeze({ ok: false, issues: Object.freeze([Object.freeze({ path: '', expected: 'object' })]) });
+
 function objectRoot(inner: CompiledSchema, schema: object, owner: string): CompiledSchema {
   const noObject = (): never => refuse(owner, 'must be an object at its root. Wrap it, for example in z.object({ value: … }).');
-  const isLate = isZodNode(schema) && Object.getOwnPropertyDescriptor(inner, 'json')?.get !== undefined;
+  const parse: CompiledSchema['parse'] = (raw) => (isObject(raw) ? inner.parse(raw) : noObjectGiven);
+  const isLate = Object.getOwnPropertyDescriptor(inner, 'json')?.get !== undefined;
   if (!isLate) {
     const json = withObjectRoot(inner.json) ?? noObject();
-    return json === inner.json ? inner : Object.freeze({ json, parse: inner.parse, required: needsFields(json) });
+    return Object.freeze({ json, parse, required: needsFields(json) });
   }
   if (!isZodObject(schema)) noObject();
   return Object.freeze({
     get json() {
       return withObjectRoot(inner.json) ?? noObject();
     },
-    parse: inner.parse,
+    parse,
     get required() {
       return inner.required;
     },

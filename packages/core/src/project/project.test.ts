@@ -13,7 +13,14 @@ import { readObservation, readObservationTool, spill, spillStore } from './spill
 const isWellFormed = (text: string): boolean => (text as unknown as { isWellFormed(): boolean }).isWellFormed();
 const graphemes = (text: string): string[] =>
   Array.from(new Intl.Segmenter('en', { granularity: 'grapheme' }).segment(text), ({ segment }) => segment);
-const info = (content: string): ProjectionInfo => ({ run: 'r1', tool: 't', callId: '1.0', content, signal: new AbortController().signal });
+const info = (content: string): ProjectionInfo => ({
+  context: undefined,
+  run: 'r1',
+  tool: 't',
+  callId: '1.0',
+  content,
+  signal: new AbortController().signal,
+});
 const mark = /\n\[… (\d+) of (\d+) characters left out …\]\n/;
 
 const pieces = fc.array(
@@ -317,7 +324,9 @@ describe('spill', () => {
     store.map.set('k', 'abcdef');
     const parsed = await reading?.input.parse({ key: 'k', from: 2, count: 3 });
     expect(parsed).toMatchObject({ ok: true });
-    expect(await reading?.execute?.((parsed as { value: never }).value, {} as never)).toBe('cde\n[characters 2 to 5 of 6; read on from 5]');
+    expect(await reading?.execute?.((parsed as unknown as { value: never }).value, {} as never)).toBe(
+      'cde\n[characters 2 to 5 of 6; read on from 5]',
+    );
     expect(reading?.input.parse({ key: 1, from: -1, count: 10 ** 9, other: 1 })).toEqual({
       ok: false,
       issues: [

@@ -58,7 +58,7 @@ describe('plainOutput', () => {
     ['an object with toJSON', { toJSON: () => ({ a: 1 }) }, '{"a":1}', { a: 1 }],
     ['an object that toJSON makes a text', { toJSON: () => 'text' }, 'text', 'text'],
     ['an object without a prototype', Object.assign(Object.create(null), { a: 1 }), '{"a":1}', { a: 1 }],
-  ])('has one form for %s', (_what, output, content, value) => {
+  ])('has one form for %s', (...[, output, content, value]) => {
     expect(plainOutput(output)).toEqual({ content, value, isText: typeof value === 'string' });
   });
 
@@ -86,7 +86,7 @@ describe('plainOutput', () => {
     ['gif', Buffer.from('GIF89a-------'), 'image', 'image/gif'],
     ['webp', Buffer.from('RIFF....WEBPVP8 '), 'image', 'image/webp'],
     ['pdf', Buffer.from('%PDF-1.7 ...'), 'file', 'application/pdf'],
-  ])('knows %s by its first bytes', (_name, bytes, type, mediaType) => {
+  ])('knows %s by its first bytes', (...[, bytes, type, mediaType]) => {
     expect(plainOutput(bytes).content).toEqual([{ type, mediaType, data: base64(bytes) }]);
   });
 

@@ -3,7 +3,7 @@ import { isList, isObject } from './json-schema-node.js';
 
 /** Levels of nesting of a schema, lists of fields counted too. */
 const maxSchemaDepth = 200;
-const maxSchemaNodes = 50_000;
+const maxSchemaNodes = 20_000;
 
 /** A frozen copy of a JSON Schema. Throws an Error for what is no JSON, or too deep or large to be one. */
 export function copySchema(schema: object): JsonObject {
@@ -17,9 +17,9 @@ export function copySchema(schema: object): JsonObject {
     if (isList(value)) return Object.freeze(value.map((element) => copy(element, depth + 1) ?? null));
     if (!isObject(value)) return undefined;
     const fields: Record<string, JsonValue> = {};
-    for (const [key, field] of Object.entries(value)) {
+    for (const key of Object.keys(value)) {
       if (key === '__proto__') continue;
-      const copied = copy(field, depth + 1);
+      const copied = copy(value[key], depth + 1);
       if (copied !== undefined) fields[key] = copied;
     }
     return Object.freeze(fields);

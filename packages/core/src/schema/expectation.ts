@@ -173,9 +173,7 @@ export function expectedAt(root: JsonObject, place: Place): string | undefined {
 /** Words for a place where the input had fields that the schema does not know. */
 export function noOtherFields(root: JsonObject, place: Place): string {
   const names = new Set(
-    place.nodes
-      .flatMap((node) => facets(root, node))
-      .flatMap((node) => (isObject(node.properties) ? Object.keys(node.properties) : [])),
+    place.nodes.flatMap((node) => facets(root, node)).flatMap((node) => (isObject(node.properties) ? Object.keys(node.properties) : [])),
   );
   if (names.size === 0) return 'an object without fields';
   const shown = [...names].slice(0, mostFields).join(', ');

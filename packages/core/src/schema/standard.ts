@@ -26,7 +26,8 @@ function describe(json: JsonObject, raw: JsonValue, issues: readonly unknown[]):
     const place = placeAt(json, keys);
     if (found.has(place.path)) continue;
     const words = (expectedAt(json, place) ?? 'another value') + (isMissing(raw, keys) ? missingWords : '');
-    const said = typeof message === 'string' && /expected|received|invalid|\bwas\b/i.test(message) ? undefined : sayable(message, raw, () => false);
+    const said =
+      typeof message === 'string' && /expected|received|invalid|\bwas\b/i.test(message) ? undefined : sayable(message, raw, () => false);
     found.set(place.path, { path: place.path, expected: said === undefined ? words : `${words} (${said})` });
   }
   return found.size > 0 ? [...found.values()] : [{ path: '', expected: 'another value' }];

@@ -53,8 +53,7 @@ const join = (path: string, name: string): string => (path === '' ? name : `${pa
 function children({ _zod: { def, innerType } }: ZodNode, path: string): readonly Field[] {
   const list = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);
   const fields: Field[] = [];
-  if (def.type === 'object')
-    for (const [name, node] of Object.entries(def.shape as object)) fields.push({ path: join(path, name), node });
+  if (def.type === 'object') for (const [name, node] of Object.entries(def.shape as object)) fields.push({ path: join(path, name), node });
   for (const node of list(def.items)) fields.push({ path: `${path}[]`, node });
   for (const key of ['element', 'rest']) fields.push({ path: `${path}[]`, node: def[key] });
   for (const key of ['catchall', 'valueType', 'keyType']) fields.push({ path: join(path, '*'), node: def[key] });

@@ -18,7 +18,7 @@ describe('canonicalJson', () => {
   });
 
   it('writes numbers and texts as RFC 8785 does', () => {
-    expect(canonicalJson([333333333.33333329, 1e30, 4.5, 2e-3, 1e-27, -0, 'a"\u000f\n'])).toBe(
+    expect(canonicalJson([333333333.3333333, 1e30, 4.5, 2e-3, 1e-27, -0, 'a"\u000f\n'])).toBe(
       '[333333333.3333333,1e+30,4.5,0.002,1e-27,0,"a\\"\\u000f\\n"]',
     );
   });
