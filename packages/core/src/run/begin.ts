@@ -13,7 +13,7 @@ import { loop } from './loop.js';
 import { Observers } from './observers.js';
 import { type Options, readInput, readSession } from './options.js';
 import { deepFreeze } from './plain-output.js';
-import { standOf } from './plan.js';
+import { manifestOf, standOf } from './plan.js';
 import { openApprovals } from './result.js';
 import { StoreWriter } from './store-writer.js';
 import type { SessionReference } from './types.js';
@@ -97,7 +97,7 @@ export async function beginRun(start: AgentSpec, input: unknown, options: Option
     agent: agent.name,
     writer: root.writerId,
     limits: recordLimits(limits),
-    manifest: standOf(agent, root.runGuards).manifest,
+    manifest: manifestOf(standOf(agent, root.runGuards), agents),
     ...(options.onLimit === 'finalize' ? { onLimit: 'finalize' } : {}),
   };
   const publisher = new RunHandle(root, undefined as never, agents, undefined, true);
@@ -148,7 +148,7 @@ export async function beginResume(start: AgentSpec, target: unknown, options: Op
   handle.append({
     type: 'run.resume',
     writer: root.writerId,
-    manifest: standOf(agents.get(state.agent) ?? start, root.runGuards).manifest,
+    manifest: manifestOf(standOf(agents.get(state.agent) ?? start, root.runGuards), agents),
     ...(limits ? { limits: recordLimits(limits) } : {}),
     ...(options.onLimit ? { onLimit: options.onLimit } : {}),
     ...(ended ? { reopens: true as const } : {}),

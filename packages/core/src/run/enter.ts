@@ -2,7 +2,7 @@ import type { InputItem, InputSubject } from '../define/types.js';
 import type { Label, Message } from '../model/types.js';
 import type { Refusal, ViewText } from '../state/events.js';
 import { hasPassed, withText } from '../state/state.js';
-import { judge } from './guard.js';
+import { judge, type Matter } from './guard.js';
 import type { RunHandle } from './handle.js';
 import { contentText, deepFreeze } from './plain-output.js';
 import { rewriteText } from './rewrite-text.js';
@@ -19,6 +19,12 @@ export interface Entry<M extends Message> {
   readonly guards: readonly Placed[];
   /** How many of the conversation's stays are over; those tell what was passed before. */
   readonly stays: number;
+  /** History whose text a filter wrote: new to everyone. */
+  readonly rewritten?: ReadonlySet<string> | undefined;
+  /** Rewrites that an earlier part of the same entry took. */
+  readonly revision?: number | undefined;
+  /** As {@link Matter.about}. */
+  readonly about?: string | undefined;
 }
 
 export interface Entered<M extends Message> {
@@ -58,14 +64,14 @@ const keyOf = ({ spec, level }: Placed, agent: string): string => `${level === '
  * this conversation are not put to it again.
  */
 export async function enter<M extends Message>(handle: RunHandle, entry: Entry<M>): Promise<Entered<M>> {
-  const { conversation } = handle.state;
   const revisions: Record<string, number> = {};
-  let revision = 0;
+  const { about } = entry;
+  let revision = entry.revision ?? 0;
   const newTo = findNew(handle, entry);
   const judged = new Set<string>();
   const current = new Map<string, Message>();
   const changed: ViewText[] = [];
-  const none = { items: entry.fresh, changed: [], judged: [], revisions: {}, revision: 0 };
+  const none = { items: entry.fresh, changed: [], judged: [], revisions: {}, revision };
 
   for (const message of [...newTo.all, ...entry.fresh]) {
     const guards = entry.guards.filter((placed) => placed.spec.rewrite !== undefined && newTo.isNew(placed, message));
@@ -75,6 +81,7 @@ export async function enter<M extends Message>(handle: RunHandle, entry: Entry<M
     const judging = judge<Message>(handle, {
       surface: 'input',
       subject: message.id,
+      about,
       revision: 0,
       value: message,
       guards,
@@ -111,6 +118,7 @@ export async function enter<M extends Message>(handle: RunHandle, entry: Entry<M
     const judging = judge<readonly Message[]>(handle, {
       surface: 'input',
       subject: entry.subject,
+      about,
       revision,
       value: items,
       guards,
@@ -123,7 +131,7 @@ export async function enter<M extends Message>(handle: RunHandle, entry: Entry<M
     if (ruling.isStopped) return { ...none, refusal: undefined, isStopped: true };
     if (ruling.refusal && (refusal === undefined || (refusal.action === 'deny' && ruling.refusal.action === 'halt'))) refusal = ruling.refusal;
   }
-  if (conversation === undefined || refusal) return { ...none, refusal, isStopped: false };
+  if (refusal) return { ...none, refusal, isStopped: false };
   return { refusal: undefined, isStopped: false, items: entry.fresh.map((message) => (current.get(message.id) ?? message) as M), changed, judged: [...judged], revisions, revision };
 }
 
@@ -136,7 +144,7 @@ function findNew<M extends Message>(handle: RunHandle, entry: Entry<M>): { reado
   const keys = guards.map((placed) => keyOf(placed, agent));
   // The usual case: the same guardrails stood in the stay before, which saw everything.
   const last = conversation.activations[stays - 1];
-  if (last?.view === 'all' && (last.end ?? conversation.messages.length) === conversation.messages.length && keys.every((key) => last.guards.has(key))) {
+  if (entry.rewritten === undefined && last?.view === 'all' && last.isAccepted && (last.end ?? conversation.messages.length) === conversation.messages.length && keys.every((key) => last.guards.has(key))) {
     return { all: [], isNew: everything };
   }
   const indexes = new Map(conversation.messages.map((message, index) => [message.id, index]));
@@ -148,7 +156,7 @@ function findNew<M extends Message>(handle: RunHandle, entry: Entry<M>): { reado
     let isNew = false;
     for (const [at, placed] of guards.entries()) {
       const key = keys[at];
-      if (key === undefined || hasPassed(conversation, stays, key, index, message.id)) continue;
+      if (key === undefined || (!entry.rewritten?.has(message.id) && hasPassed(conversation, stays, key, index, message.id))) continue;
       isNew = true;
       const ids = fresh.get(placed);
       if (ids) ids.add(message.id);

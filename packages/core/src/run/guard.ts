@@ -20,6 +20,8 @@ export interface Matter<V> {
   /** Whether a person can be asked here. */
   readonly canAsk: boolean;
   readonly isProjected?: boolean | undefined;
+  /** Once its answer was recorded: the call it is about. `view` for what a view wrote. */
+  readonly about?: string | undefined;
   /** How long answers still count after the run was stopped, milliseconds: what a started tool gave is recorded if it passes in time. */
   readonly graceMs?: number | undefined;
   /** Built once for each value; deep-frozen. */
@@ -35,6 +37,8 @@ export interface Ruling<V> {
   /** The run was stopped meanwhile: nothing was recorded, and nothing may cross. */
   readonly isStopped: boolean;
 }
+
+type Verdict = Extract<LogDraft, { type: 'guard.verdict' }>;
 
 interface Answer {
   readonly action: Action;
@@ -116,7 +120,7 @@ class Session<V> {
   private value: V;
   private revision: number;
   private subject: Subject | undefined;
-  private readonly verdicts: LogDraft[] = [];
+  private readonly verdicts: Verdict[] = [];
   private asks: Ask[] | undefined;
 
   constructor(
@@ -312,7 +316,7 @@ class Session<V> {
   private record(placed: Placed, answer: Answer, phase: 'rewrite' | 'check', began: number | undefined, ms?: number): void {
     const { spec, level } = placed;
     const { surface, subject, isProjected } = this.matter;
-    const verdict: { -readonly [K in keyof Extract<LogDraft, { type: 'guard.verdict' }>]: Extract<LogDraft, { type: 'guard.verdict' }>[K] } = {
+    const verdict: { -readonly [K in keyof Verdict]: Verdict[K] } = {
       type: 'guard.verdict',
       guardrail: spec.name,
       level,
@@ -334,7 +338,10 @@ class Session<V> {
 
   private finish(refusal: Refusal | undefined): Ruling<V> {
     if (this.handle.stop && this.matter.graceMs === undefined) return this.stopped();
-    for (const verdict of this.verdicts) this.handle.append(verdict);
+    for (const verdict of this.verdicts) {
+      this.handle.append(verdict);
+      this.handle.noteAnswer(this.matter.about ?? '', verdict.action);
+    }
     return { value: this.value, revision: this.revision, refusal, asks: this.asks ?? noAsks, isStopped: false };
   }
 

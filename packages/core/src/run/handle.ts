@@ -2,7 +2,7 @@ import type { LimitFunction } from 'p-limit';
 import { GuardloopError, safeCause } from '../errors.js';
 import type { AgentSpec, GuardrailSpec, ProjectFunction, ReturnedHandoff } from '../define/specs.js';
 import type { AssistantMessage, JsonObject, Message, Model, ModelEvent, UserMessage } from '../model/types.js';
-import type { LimitName, LogEvent, RunEvent, WatchEvent } from '../state/events.js';
+import type { Action, LimitName, LogEvent, RunEvent, WatchEvent } from '../state/events.js';
 import { apply, type LogState, type RunState } from '../state/state.js';
 import type { Channel } from './channel.js';
 import type { Clock } from './clock.js';
@@ -94,6 +94,8 @@ export class RunHandle {
   input: readonly (UserMessage | AssistantMessage)[] | undefined;
   /** The parsed answer of a structured output. */
   answer: { readonly value: unknown } | undefined;
+  /** Letters of verdicts that no event has committed yet, by what they are about. */
+  private readonly answers = new Map<string, string>();
   private controller: AbortController | undefined;
   private readonly stopListeners = new Set<() => void>();
 
@@ -125,13 +127,30 @@ export class RunHandle {
   /** Completes a draft, which it takes over, and adds it. */
   append(draft: LogDraft): void {
     const { root, state } = this;
+    const answers = this.takeAnswers(draft);
     const event = draft as unknown as { -readonly [K in keyof LogEvent]: LogEvent[K] };
     event.seq = root.log.seq + 1;
     event.at = root.clock.now();
     event.run = state.id;
     event.agent = state.agent;
     if (state.parent !== undefined) event.parent = state.parent.id;
+    if (answers !== undefined) event.answers = answers;
     this.publish(event as LogEvent);
+  }
+
+  /** Notes that a verdict was appended; `matter` is the call it is about, `view` for what a view wrote, or empty. */
+  noteAnswer(matter: string, action: Action): void {
+    this.answers.set(matter, (this.answers.get(matter) ?? '') + answerLetters[action]);
+  }
+
+  /** The verdicts that an event commits. */
+  private takeAnswers(draft: LogDraft): string | undefined {
+    if (draft.type === 'guard.verdict' || this.answers.size === 0) return undefined;
+    const matter = committedMatter(draft, this.state.id);
+    if (matter === undefined) return undefined;
+    const answers = this.answers.get(matter);
+    if (answers !== undefined) this.answers.delete(matter);
+    return answers;
   }
 
   /** Adds a finished event to the log, the state, the store and the watchers. */
@@ -216,6 +235,30 @@ export class RunHandle {
     if (writer === undefined) return true;
     for (let wait = writer.barrier(); wait; wait = writer.barrier()) await wait;
     return writer.failure === undefined;
+  }
+}
+
+const answerLetters: { readonly [A in Action]: string } = { allow: 'a', rewrite: 'r', ask: 'k', deny: 'd', halt: 'h' };
+
+function committedMatter(draft: LogDraft, run: string): string | undefined {
+  switch (draft.type) {
+    case 'input.accept':
+    case 'model.end':
+    case 'run.end':
+      return '';
+    case 'model.start':
+      return 'view';
+    case 'tool.start':
+    case 'tool.end':
+    case 'handoff':
+    case 'handoff.refused':
+      return draft.callId;
+    case 'approval.request':
+      return draft.approval.surface === 'output' ? '' : draft.approval.callId;
+    case 'approval.resolve':
+      return draft.subject.slice(run.length + 1);
+    default:
+      return undefined;
   }
 }
 

@@ -53,7 +53,7 @@ export async function makeView(handle: RunHandle, turn: number): Promise<MadeVie
     }
     messages.push(item);
   }
-  const entered = await enter(handle, { subject: `${handle.state.id}/${turn}/view`, agent: handle.state.agent, fresh, history: [], guards: fresh.length > 0 ? standNow(handle).input : [], stays: conversation.activations.length - 1 });
+  const entered = await enter(handle, { subject: `${handle.state.id}/${turn}/view`, about: 'view', agent: handle.state.agent, fresh, history: [], guards: fresh.length > 0 ? standNow(handle).input : [], stays: conversation.activations.length - 1 });
   if (entered.isStopped || entered.refusal) return { ...all, refusal: entered.refusal, isStopped: entered.isStopped };
   const passed = new Map(entered.items.map((item) => [item.id, item]));
   for (const item of fresh) {

@@ -2,7 +2,7 @@ import type { AgentSpec, GuardrailSpec, HandoffSpec } from '../define/specs.js';
 import { GuardloopError } from '../errors.js';
 import type { Model, ModelSettings, ToolSpec as OfferedTool } from '../model/types.js';
 import { readObservationTool } from '../project/spill.js';
-import type { GuardEntry, Surface } from '../state/events.js';
+import type { GuardEntry, Manifest, Surface } from '../state/events.js';
 import { isPromise, type RunHandle } from './handle.js';
 import type { Offered, Placed, Plan, Stand } from './stand.js';
 
@@ -63,6 +63,17 @@ function describeHandoff(spec: HandoffSpec): string {
   const name = typeof spec.target === 'string' ? spec.target : spec.target.name;
   const about = typeof spec.target === 'string' ? undefined : spec.target.description;
   return about ? `Hand the conversation over to ${name}: ${about}` : `Hand the conversation over to ${name}.`;
+}
+
+/** The manifest of an agent's stay: what stands, and what its targets have on `handoff`. */
+export function manifestOf(stand: Stand, agents: ReadonlyMap<string, AgentSpec>): Manifest {
+  const targets: Record<string, readonly GuardEntry[]> = {};
+  for (const { target } of stand.agent.handoffs) {
+    const agent = typeof target === 'string' ? agents.get(target) : target;
+    const entries = agent?.guardrails.filter((spec) => spec.on.includes('handoff')).map((spec) => spec.entry) ?? [];
+    if (agent && entries.length > 0) targets[agent.name] = entries;
+  }
+  return Object.keys(targets).length === 0 ? stand.manifest : { ...stand.manifest, targets };
 }
 
 /** What stands around the active agent. Computes nothing of the user's. */

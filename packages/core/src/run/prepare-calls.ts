@@ -40,8 +40,8 @@ export function prepareCalls(handle: RunHandle, answer: RawAnswer, { turn, names
   return preparing.some(isPromise) ? Promise.all(preparing).then((prepared) => markCopies(handle, prepared)) : markCopies(handle, preparing as RecordedCall[]);
 }
 
-function ended(call: ModelCall, id: string, kind: RecordedCall['kind'], end: CallEnd): RecordedCall {
-  return deepFreeze({ id, ...(call.providerId === undefined ? {} : { providerId: call.providerId }), name: nameForm.test(call.name) ? call.name : 'unknown_tool', input: empty, kind, revision: 0, end });
+function ended(call: ModelCall, id: string, kind: RecordedCall['kind'], end: CallEnd, revision = 0): RecordedCall {
+  return deepFreeze({ id, ...(call.providerId === undefined ? {} : { providerId: call.providerId }), name: nameForm.test(call.name) ? call.name : 'unknown_tool', input: empty, kind, revision, end });
 }
 
 interface Preparing {
@@ -117,11 +117,13 @@ function prepareTool(handle: RunHandle, call: ModelCall, preparing: Parsed<ToolS
 function refused<V>(handle: RunHandle, call: ModelCall, id: string, kind: RecordedCall['kind'], ruling: Ruling<V>): RecordedCall {
   const { refusal } = ruling;
   if (refusal?.action === 'halt') handle.abort({ kind: 'halt' });
-  return ended(call, id, kind, refusal ? deniedEnd(refusal) : abortedEnd());
+  return ended(call, id, kind, refusal ? deniedEnd(refusal) : abortedEnd(), ruling.revision);
 }
 
 export interface ToolInputMatter {
   readonly id: string;
+  /** The call, once it is recorded. */
+  readonly about?: string | undefined;
   readonly spec: ToolSpec;
   readonly input: CallInput;
   readonly label: Label;
@@ -130,10 +132,11 @@ export interface ToolInputMatter {
 }
 
 /** Asks the guardrails of a call's input: when it is prepared, after an approval, after an edit. */
-export function judgeToolInput(handle: RunHandle, { id, spec, input, label, revision, phases }: ToolInputMatter): Ruling<CallInput> | Promise<Ruling<CallInput>> {
+export function judgeToolInput(handle: RunHandle, { id, about, spec, input, label, revision, phases }: ToolInputMatter): Ruling<CallInput> | Promise<Ruling<CallInput>> {
   return judge<CallInput>(handle, {
     surface: 'toolInput',
     subject: `${handle.state.id}/${id}`,
+    about,
     revision,
     value: input,
     guards: guardsOfTool(standNow(handle), 'toolInput', spec.name),
@@ -199,6 +202,8 @@ function prepareHandoff(handle: RunHandle, call: ModelCall, preparing: Parsed<Ha
 
 export interface HandoffMatter {
   readonly id: string;
+  /** The call, once it is recorded. */
+  readonly about?: string | undefined;
   readonly to: string;
   readonly brief: string;
   readonly label: Label;
@@ -216,10 +221,11 @@ export function handoffGuards(handle: RunHandle, to: string): readonly Placed[] 
   return own.length === 0 ? source : [...source, ...own];
 }
 
-export function judgeHandoff(handle: RunHandle, { id, to, brief, label, revision, history, phases }: HandoffMatter): Ruling<string> | Promise<Ruling<string>> {
+export function judgeHandoff(handle: RunHandle, { id, about, to, brief, label, revision, history, phases }: HandoffMatter): Ruling<string> | Promise<Ruling<string>> {
   return judge<string>(handle, {
     surface: 'handoff',
     subject: `${handle.state.id}/${id}`,
+    about,
     revision,
     value: brief,
     guards: handoffGuards(handle, to),

@@ -81,6 +81,7 @@ export class Release {
         ...(window.hasFailed ? { failed: true as const } : {}),
         ...(spec.shadow ? { shadow: true as const } : {}),
       });
+      this.handle.noteAnswer('', action);
       if (spec.shadow) continue;
       if (window.hasFailed && spec.onError !== 'allow') {
         refusal = { action: spec.onError, surface: 'output', by: spec.name, reason: reason ?? '', failed: true };

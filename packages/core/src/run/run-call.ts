@@ -179,7 +179,7 @@ async function finishCall(handle: RunHandle, call: CallState, tool: ToolSpec, ou
   if (outcome.kind === 'error') {
     const ruling = await judgeOutput(handle, call, tool, { output: textOutput(outcome.summary), form: 'output', isError: true, label });
     if (ruling.isStopped) return endCall(handle, call, tool, { ...unknownEnd(tool.name, 'the run was stopped before its result was seen'), revision: 0, chars: 0 });
-    if (ruling.refusal) return withhold(handle, call, tool, ruling.refusal);
+    if (ruling.refusal) return withhold(handle, call, tool, { refusal: ruling.refusal, revision: ruling.revision });
     const summary = capText(contentText(ruling.value.content), budget(handle)).text;
     endCall(handle, call, tool, { ...errorEnd({ status: 'error', errorClass: outcome.errorClass, summary, retryable: outcome.retryable, label }), revision: ruling.revision, chars: summary.length });
     return;
@@ -196,7 +196,7 @@ async function finishCall(handle: RunHandle, call: CallState, tool: ToolSpec, ou
   const output: Output = returned ? textOutput(returned.text ?? `Handed off from ${handle.state.agent}.`) : toOutput(bare);
   const ruling = await judgeOutput(handle, call, tool, { output, form: 'output', isError: false, label });
   if (ruling.isStopped) return endCall(handle, call, tool, { ...unknownEnd(tool.name, 'the run was stopped before its result was judged'), revision: 0, chars: 0 });
-  if (ruling.refusal) return withhold(handle, call, tool, ruling.refusal);
+  if (ruling.refusal) return withhold(handle, call, tool, { refusal: ruling.refusal, revision: ruling.revision });
   const chars = contentText(ruling.value.content).length;
 
   if (returned) {
@@ -211,7 +211,7 @@ async function finishCall(handle: RunHandle, call: CallState, tool: ToolSpec, ou
   if (detailed) {
     const judged = await judgeOutput(handle, call, tool, { output: toOutput(detailed.details), form: 'details', isError: false, label });
     if (judged.isStopped) return endCall(handle, call, tool, { ...unknownEnd(tool.name, 'the run was stopped before its result was judged'), revision: 0, chars: 0 });
-    if (judged.refusal) return withhold(handle, call, tool, judged.refusal);
+    if (judged.refusal) return withhold(handle, call, tool, { refusal: judged.refusal, revision: ruling.revision });
     details = judged.value.value;
   }
 
@@ -226,7 +226,7 @@ async function finishCall(handle: RunHandle, call: CallState, tool: ToolSpec, ou
   const answer = await judgeAnswer(handle, call, ruling.value, label);
   if (answer.isStopped) return endCall(handle, call, tool, { ...unknownEnd(tool.name, 'the run was stopped before its result was judged'), revision: 0, chars: 0 });
   const refusal = answer.refusal ?? (answer.asks[0] && { action: 'ask' as const, surface: 'output' as const, by: answer.asks[0].by, reason: `${answer.asks[0].reason} (an answer given by a tool cannot wait for a person)` });
-  if (refusal) return withhold(handle, call, tool, refusal);
+  if (refusal) return withhold(handle, call, tool, { refusal, revision: ruling.revision });
   const { value } = answer.value;
   endCall(handle, call, tool, { ...end, answer: { text: answer.value.text, ...(value === undefined ? {} : { value }), revision: answer.revision } });
   if (!handle.state.parent || handle.isStreamed) handle.emit({ type: 'text.delta', turn: handle.state.turn, text: answer.value.text });
@@ -269,6 +269,7 @@ function judgeOutput(handle: RunHandle, call: CallState, tool: ToolSpec, { outpu
     revision: 0,
     value: output,
     guards: guardsOfTool(standNow(handle), 'toolOutput', tool.name),
+    about: call.call.id,
     phases: 'both',
     canAsk: false,
     graceMs,
@@ -306,8 +307,8 @@ function rewriteOutput(current: Output, by: unknown): { readonly value: Output }
   return { value: toOutput(by) };
 }
 
-function withhold(handle: RunHandle, call: CallState, tool: ToolSpec, refusal: Refusal): void {
-  endCall(handle, call, tool, { ...withheldEnd(tool.name, refusal), revision: 0, chars: 0 });
+function withhold(handle: RunHandle, call: CallState, tool: ToolSpec, { refusal, revision }: { readonly refusal: Refusal; readonly revision: number }): void {
+  endCall(handle, call, tool, { ...withheldEnd(tool.name, refusal), revision, chars: 0 });
   if (refusal.action === 'halt') handle.abort({ kind: 'halt' });
 }
 
@@ -380,6 +381,7 @@ function judgeAnswer(handle: RunHandle, call: CallState, output: Output, label: 
     revision: 0,
     value: given,
     guards,
+    about: call.call.id,
     phases: 'both',
     canAsk: true,
     graceMs,

@@ -4,7 +4,7 @@ import { recordLimits, resolveLimits } from '../state/limits.js';
 import type { ErrorClass, Refusal } from '../state/events.js';
 import { type CallState, isUntrustedView, type RunState } from '../state/state.js';
 import { RunHandle } from './handle.js';
-import { standOf } from './plan.js';
+import { manifestOf, standOf } from './plan.js';
 
 /** How a child run came out, for the call that started it. */
 export type ChildResult =
@@ -46,7 +46,7 @@ export function childHandle(handle: RunHandle, call: CallState, tool: ToolSpec, 
       parent: state.id,
       writer: root.writerId,
       limits: recordLimits(limits),
-      manifest: standOf(agentTool.agent, root.runGuards).manifest,
+      manifest: manifestOf(standOf(agentTool.agent, root.runGuards), agents),
       call: call.call.id,
     });
   }

@@ -50,6 +50,8 @@ export interface Manifest {
   readonly agent: readonly GuardEntry[];
   /** By tool name; only tools that have their own. */
   readonly tools: { readonly [tool: string]: readonly GuardEntry[] };
+  /** By agent: what the agents that this one can hand over to have on `handoff`, since they are asked before the swap. */
+  readonly targets?: { readonly [agent: string]: readonly GuardEntry[] } | undefined;
 }
 
 interface Durable<T extends string> {
@@ -63,6 +65,11 @@ interface Durable<T extends string> {
   readonly agent: string;
   /** In child runs: the parent's run id. */
   readonly parent?: string | undefined;
+  /**
+   * On an event that commits what guardrails have judged: one letter for each of their verdicts that counts for it, in log order.
+   * `a` allow, `r` rewrite, `k` ask, `d` deny, `h` halt. So no verdict can be taken out or turned unseen.
+   */
+  readonly answers?: string | undefined;
 }
 
 export interface RunStartEvent extends Durable<'run.start'> {

@@ -29,6 +29,8 @@ export interface Activation {
   readonly view: 'all' | ReadonlySet<string>;
   /** Index in `messages` where the stay began. */
   readonly start: number;
+  /** What entered with it was accepted: before that, it tells nothing of what was passed. */
+  isAccepted: boolean;
   /** Index after its last message; undefined while it lasts. */
   end: number | undefined;
 }
@@ -55,6 +57,8 @@ export interface CallState {
   key: string | undefined;
   revision: number;
   /** `prepared`: recorded, not begun. `waiting`: for a person. `decided`: by one. `started`: its effect may have happened. `handoff`: its tool returned one. */
+  /** Of a handoff: the brief in the form that a person was asked about. */
+  brief: string | undefined;
   phase: 'prepared' | 'waiting' | 'decided' | 'started' | 'handoff' | 'ended';
   approval: Approval | undefined;
   decision: ApprovalResolveEvent | undefined;
@@ -179,6 +183,7 @@ export function apply(state: LogState, event: LogEvent): void {
       return;
     case 'input.accept':
       run.accepted = true;
+      acceptActivation(run.conversation);
       if (event.changed) run.conversation.view = changeTexts(run.conversation.view, event.changed);
       for (const item of event.items) addMessage(run.conversation, item);
       return;
@@ -305,7 +310,12 @@ function activate(conversation: Conversation, agent: string, manifest: Manifest,
   for (const entry of manifest.run) if (entry.surfaces.includes('input')) guards.add(`run:${entry.name}@${entry.version ?? ''}`);
   for (const entry of manifest.agent) if (entry.surfaces.includes('input')) guards.add(`agent:${agent}:${entry.name}@${entry.version ?? ''}`);
   conversation.agent = agent;
-  conversation.activations.push({ agent, guards, view, start: conversation.messages.length, end: undefined });
+  conversation.activations.push({ agent, guards, view, start: conversation.messages.length, isAccepted: false, end: undefined });
+}
+
+function acceptActivation(conversation: Conversation): void {
+  const last = conversation.activations.at(-1);
+  if (last) last.isAccepted = true;
 }
 
 function closeActivation(conversation: Conversation): void {
@@ -317,7 +327,7 @@ function closeActivation(conversation: Conversation): void {
 export function hasPassed(conversation: Conversation, stays: number, guard: string, index: number, id: string): boolean {
   for (let at = stays - 1; at >= 0; at -= 1) {
     const activation = conversation.activations[at];
-    if (activation === undefined || !activation.guards.has(guard)) continue;
+    if (activation === undefined || !activation.isAccepted || !activation.guards.has(guard)) continue;
     const end = activation.end ?? conversation.messages.length;
     if (index >= activation.start && index < end) return true;
     if (index < activation.start && (activation.view === 'all' || activation.view.has(id))) return true;
@@ -445,7 +455,7 @@ function endAnswer(run: RunState, event: ModelEndEvent): void {
   run.openIndex = run.conversation.messages.length - 1;
   run.calls = new Map();
   for (const call of event.calls) {
-    run.calls.set(call.id, { call, input: call.input, key: undefined, revision: call.revision, phase: 'prepared', approval: undefined, decision: undefined, wasStarted: false, end: undefined, returned: undefined });
+    run.calls.set(call.id, { call, input: call.input, key: undefined, brief: undefined, revision: call.revision, phase: 'prepared', approval: undefined, decision: undefined, wasStarted: false, end: undefined, returned: undefined });
     if (call.end?.refusal?.action === 'halt') run.ending ??= { status: 'blocked', refusal: call.end.refusal };
   }
 }
@@ -465,6 +475,10 @@ function requestApproval(run: RunState, approval: Approval, turn: number, usage:
   if (call === undefined) return;
   call.phase = 'waiting';
   call.approval = approval;
+  if (approval.surface === 'handoff') {
+    call.brief = approval.brief;
+    call.revision = approval.revision;
+  }
 }
 
 function resolveApproval(run: RunState, event: ApprovalResolveEvent): void {
@@ -627,6 +641,7 @@ function handOver(run: RunState, event: HandoffEvent): void {
   const view = event.view === 'all' ? withoutCall(conversation.messages, `${run.id}/${event.callId}`, event.callId).map(withoutNative) : resolveView(withoutCall(conversation.messages, `${run.id}/${event.callId}`, event.callId), event.view).map(withoutNative);
   setView(conversation, [...view]);
   activate(conversation, event.to, run.manifest, event.view === 'all' ? 'all' : idsOf(view));
+  acceptActivation(conversation);
   conversation.view.push(event.item);
   taste(conversation, event.item);
 }

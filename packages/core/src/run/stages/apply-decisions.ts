@@ -47,12 +47,13 @@ async function applyEdit(handle: RunHandle, call: CallState, tool: ToolSpec, edi
   const base = { type: 'approval.resolve', id: approval.id, subject: approval.subject } as const;
   if (!parsed.ok) return;
   const revision = call.revision + 1;
-  const judging = judgeToolInput(handle, { id, spec: tool, input: { raw: deepFreeze(edit), parsed: deepFreeze(parsed.value) }, label: callLabel(handle, call), revision, phases: 'both' });
+  const judging = judgeToolInput(handle, { id, about: id, spec: tool, input: { raw: deepFreeze(edit), parsed: deepFreeze(parsed.value) }, label: callLabel(handle, call), revision, phases: 'both' });
   const ruling = isPromise(judging) ? await judging : judging;
   if (ruling.isStopped) return;
   if (ruling.refusal) {
-    handle.append({ ...base, decision: 'void', revision: call.revision, digest: approval.digest });
-    endCall(handle, call, tool, { ...deniedEnd(ruling.refusal), revision: 0, chars: 0 });
+    // The edit is not recorded: a guardrail refused it.
+    handle.append({ ...base, decision: 'edit', revision: ruling.revision, digest: approval.digest });
+    endCall(handle, call, tool, { ...deniedEnd(ruling.refusal), revision: ruling.revision, chars: 0 });
     return;
   }
   const { raw } = ruling.value;
@@ -60,9 +61,10 @@ async function applyEdit(handle: RunHandle, call: CallState, tool: ToolSpec, edi
   const isChanged = ruling.revision > revision;
   handle.append({ ...base, decision: 'edit', revision: ruling.revision, digest, input: raw, ...(isChanged ? { changed: true as const } : {}) });
   if (!isChanged) return;
+  const asks = [{ by: 'core', reason: 'a guardrail changed the edited input' }, ...ruling.asks];
   handle.append({
     type: 'approval.request',
-    approval: deepFreeze({ ...approval, id: `${handle.state.id}/p${handle.state.approvals + 1}`, revision: ruling.revision, digest, input: raw, reason: 'a guardrail changed the edited input', asks: [{ by: 'core', reason: 'a guardrail changed the edited input' }] } as Approval),
+    approval: deepFreeze({ ...approval, id: `${handle.state.id}/p${handle.state.approvals + 1}`, revision: ruling.revision, digest, input: raw, reason: asks.map(({ reason }) => reason).join('; '), asks } as Approval),
   });
 }
 

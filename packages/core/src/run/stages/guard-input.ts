@@ -1,4 +1,4 @@
-import type { Ending } from '../../state/state.js';
+import { type Ending, withText } from '../../state/state.js';
 import { enter } from '../enter.js';
 import type { RunHandle } from '../handle.js';
 import { standNow } from '../plan.js';
@@ -18,16 +18,21 @@ export async function guardInput(handle: RunHandle): Promise<Ending | undefined>
   if (first.isStopped) return undefined;
   if (first.refusal) return { status: 'blocked', refusal: first.refusal };
 
+  let judgedBeside: readonly string[] = [];
   if (beside.length > 0) {
     await openModelCall(handle, { pending: first.items, changed: first.changed });
     if (handle.stop) return undefined;
-    const second = await enter(handle, { ...entry, fresh: first.items, guards: beside });
+    const texts = new Map(first.changed.map(({ id, text }) => [id, text]));
+    const history = texts.size === 0 ? entry.history : entry.history.map((message) => { const text = texts.get(message.id); return text === undefined ? message : withText(message, text); });
+    const second = await enter(handle, { ...entry, fresh: first.items, history, guards: beside, revision: first.revision });
+    judgedBeside = second.judged;
     if (second.isStopped || second.refusal) {
       await closeModelCall(handle);
       return second.refusal && { status: 'blocked', refusal: second.refusal };
     }
   }
-  const { items, changed, judged, revisions, revision } = first;
+  const { items, changed, revisions, revision } = first;
+  const judged = [...new Set([...first.judged, ...judgedBeside])];
   handle.append({
     type: 'input.accept',
     subject,

@@ -10,7 +10,7 @@ import { isPromise, type RunHandle } from '../handle.js';
 import { keepPairs } from '../make-view.js';
 import { deniedEnd, errorEnd, limitEnd } from '../observations.js';
 import { deepFreeze } from '../plain-output.js';
-import { standNow, standOf } from '../plan.js';
+import { manifestOf, standNow, standOf } from '../plan.js';
 import { judgeHandoff } from '../prepare-calls.js';
 import { endCall } from '../run-call.js';
 import { callLabel, requestHandoffApproval } from './run-tools.js';
@@ -51,13 +51,13 @@ export async function handOff(handle: RunHandle, call: CallState): Promise<undef
   let passedBrief = brief;
   let revision = call.phase === 'handoff' ? 0 : call.revision;
   if (wanted.filter || state.calls.size > 1 || isApproved || call.phase === 'handoff') {
-    const judging = judgeHandoff(handle, { id: call.call.id, to, brief, label: callLabel(handle, call), revision, history: filtered, phases: isApproved ? 'check' : 'both' });
+    const judging = judgeHandoff(handle, { id: call.call.id, about: call.call.id, to, brief, label: callLabel(handle, call), revision, history: filtered, phases: isApproved ? 'check' : 'both' });
     const ruling = isPromise(judging) ? await judging : judging;
     if (ruling.isStopped) return undefined;
     if (ruling.refusal) return denied(ruling.refusal);
     if (ruling.asks.length > 0 && !isApproved) {
       if (call.phase === 'handoff') return failed('a person would have to allow it, and a handoff that a tool returned cannot wait.');
-      await requestHandoffApproval(handle, call, { to, brief: ruling.value, asks: ruling.asks });
+      await requestHandoffApproval(handle, call, { to, brief: ruling.value, revision: ruling.revision, asks: ruling.asks });
       return undefined;
     }
     passedBrief = ruling.value;
@@ -68,7 +68,8 @@ export async function handOff(handle: RunHandle, call: CallState): Promise<undef
   const subject = `${state.id}/${call.call.id}/input`;
   const label = { origin: `agent:${state.agent}`, integrity: isUntrustedView(state.conversation) ? 'untrusted' : 'trusted' } as const;
   const item: UserMessage = deepFreeze({ role: 'user', id: `${state.id}/${call.call.id}/brief`, via: 'handoff', parts: [{ type: 'text', text: passedBrief, label }], label });
-  const entered = await enter(handle, { subject, agent: to, fresh: [item], history: filtered, guards: stand.input, stays: state.conversation.activations.length });
+  const rewritten = rewrittenIds(everything, filtered);
+  const entered = await enter(handle, { subject, about: call.call.id, rewritten, agent: to, fresh: [item], history: filtered, guards: stand.input, stays: state.conversation.activations.length });
   if (entered.isStopped) return undefined;
   if (entered.refusal) return denied(entered.refusal);
 
@@ -85,9 +86,10 @@ export async function handOff(handle: RunHandle, call: CallState): Promise<undef
     item: entered.items[0] ?? item,
     ...(entered.revision > 0 ? { revisions: entered.revisions } : {}),
     entry: { subject, revision: entered.revision, judged: entered.judged },
-    manifest: stand.manifest,
+    manifest: manifestOf(stand, handle.agents),
   });
   handle.plan = undefined;
+  handle.viewItems.clear();
   handle.answer = undefined;
   return undefined;
 }
@@ -105,7 +107,7 @@ function findWanted(handle: RunHandle, call: CallState): Wanted {
   }
   const to = call.call.handoff?.to ?? '';
   const spec = standNow(handle).agent.handoffs.find((each: HandoffSpec) => each.name === call.call.name);
-  return { target: handle.agents.get(to), to, brief: call.call.handoff?.brief ?? '', filter: spec?.history };
+  return { target: handle.agents.get(to), to, brief: call.brief ?? call.call.handoff?.brief ?? '', filter: spec?.history };
 }
 
 /** What the filter chose; undefined when it makes no sense. */
@@ -128,6 +130,18 @@ async function filterHistory(handle: RunHandle, filter: HistoryFilter, everythin
   } catch {
     return undefined;
   }
+}
+
+/** Messages whose text the filter wrote: nobody has judged it. */
+function rewrittenIds(everything: readonly Message[], chosen: readonly Message[]): ReadonlySet<string> | undefined {
+  if (chosen === everything) return undefined;
+  const originals = new Map(everything.map((message) => [message.id, message]));
+  const ids = new Set<string>();
+  for (const message of chosen) {
+    const original = originals.get(message.id);
+    if (original !== message && (original === undefined || messageText(original) !== messageText(message))) ids.add(message.id);
+  }
+  return ids.size === 0 ? undefined : ids;
 }
 
 /** The target's view as the log keeps it. */

@@ -120,6 +120,8 @@ async function begin(handle: RunHandle, call: CallState, tool: ToolSpec): Promis
     await requestApproval(handle, call, tool, { asks, mayHaveRun: false });
     return;
   }
+  // Calls that run together may have used the limit up meanwhile.
+  if (endAtLimit(handle, call, tool)) return;
   await runCall(handle, call, tool, input.parsed);
 }
 
@@ -196,11 +198,11 @@ async function followDecision(handle: RunHandle, call: CallState, tool: ToolSpec
   if (input === undefined) return;
   if (endAtLimit(handle, call, tool)) return;
   if (decision?.decision === 'approve') {
-    const judging = judgeToolInput(handle, { id: call.call.id, spec: tool, input, label: callLabel(handle, call), revision: call.revision, phases: 'check' });
+    const judging = judgeToolInput(handle, { id: call.call.id, about: call.call.id, spec: tool, input, label: callLabel(handle, call), revision: call.revision, phases: 'check' });
     const ruling = isPromise(judging) ? await judging : judging;
     if (ruling.isStopped) return;
     if (ruling.refusal) {
-      endCall(handle, call, tool, { ...deniedEnd(ruling.refusal), revision: 0, chars: 0 });
+      endCall(handle, call, tool, { ...deniedEnd(ruling.refusal), revision: ruling.revision, chars: 0 });
       return;
     }
   }
@@ -226,11 +228,11 @@ async function advanceHandoff(handle: RunHandle, call: CallState): Promise<void>
     endCall(handle, call, { name, polling: false }, { ...rejectedEnd(call, name, call.decision.reason, undefined), revision: 0, chars: 0 });
     return;
   }
-  await requestHandoffApproval(handle, call, { to: handoff.to, brief: handoff.brief, asks: asks ?? [] });
+  await requestHandoffApproval(handle, call, { to: handoff.to, brief: handoff.brief, revision: call.revision, asks: asks ?? [] });
 }
 
 /** Puts a handoff before a person. */
-export async function requestHandoffApproval(handle: RunHandle, call: CallState, { to, brief, asks }: { readonly to: string; readonly brief: string; readonly asks: readonly Ask[] }): Promise<void> {
+export async function requestHandoffApproval(handle: RunHandle, call: CallState, { to, brief, revision, asks }: { readonly to: string; readonly brief: string; readonly revision: number; readonly asks: readonly Ask[] }): Promise<void> {
   const { state } = handle;
   const digest = await sha256Hex(canonicalJson({ to, brief }));
   handle.append({
@@ -241,7 +243,7 @@ export async function requestHandoffApproval(handle: RunHandle, call: CallState,
       run: state.id,
       agentPath: [...handle.agentPath],
       subject: `${state.id}/${call.call.id}`,
-      revision: call.revision,
+      revision,
       digest,
       reason: asks.map(({ reason }) => reason).join('; '),
       asks: [...asks],
