@@ -129,7 +129,8 @@ export const annotated: Agent<Shop, Answer<'annotated', { n: number }> | Answer<
   output: z.object({ n: z.number() }),
 });
 export const wide: Agent<Shop, Answer> = billing;
-export const anyAgent: Agent<never, Route> = refunds;
+const anyAgent: Agent<never, Route> = refunds;
+void anyAgent;
 export const runnable: Agent<Shop> = billing;
 coverage(refunds);
 

@@ -1,6 +1,6 @@
 // What the define functions leave for the loop: checked, resolved, without the types that users see.
 
-import type { JsonObject, Message, Model, ModelSettings } from '../model/types.js';
+import type { Model, ModelSettings } from '../model/types.js';
 import type { CompiledSchema } from '../schema.js';
 import type { GuardEntry, Limits, Surface } from '../state/events.js';
 import type { Awaitable, CallInfo, GuardInfo, HistoryFilter, ProjectionInfo, ResolvedFlow, Subject, ToolInfo, TurnInfo } from './types.js';
@@ -92,4 +92,3 @@ export interface AgentSpec {
   readonly providerTools: readonly string[];
 }
 export type Spec = AgentSpec | ToolSpec | GuardrailSpec | HandoffSpec;
-export type { JsonObject, Message };

@@ -1,12 +1,13 @@
 import { z } from 'zod';
 import * as mini from 'zod/mini';
+import type { JsonValue } from '../model/types.js';
 import { withDetails } from './detailed.js';
 import { handoff } from './handoff.js';
 import type { Equal, RefundNote, Shop } from './shop.test-d.js';
 import { adminAgent, billing, context, defineAgent, defineGuardrail, defineTool, expectType, is, model, refund } from './shop.test-d.js';
 import { defineTool as definePlainTool } from './tool.js';
 import { toolError } from './tool-error.js';
-import type { Answer, JsonSchema, JsonValue, Projection, StandardSchema, Tool } from './types.js';
+import type { Answer, JsonSchema, Projection, StandardSchema, Tool } from './types.js';
 import { allow } from './verdict.js';
 
 declare function jsonFields<const K extends string>(options: { readonly keep: readonly K[] }): Projection<unknown, K>;

@@ -1,7 +1,7 @@
 // The one file of inference: what users write, and what is inferred from it. `any` may stand here and nowhere else (it does not).
 import type { $ZodType } from 'zod/v4/core';
 import type { JsonObject, JsonValue, Label, Message, Model, ModelSettings, Part, Via } from '../model/types.js';
-import type { Action, Ask, ErrorClass, Limits, Surface } from '../state/events.js';
+import type { ErrorClass, Limits, Surface } from '../state/events.js';
 
 export type Awaitable<T> = T | PromiseLike<T>;
 declare const types: unique symbol;
@@ -475,11 +475,12 @@ export interface Definers<C> {
     def: AgentDef<C, N, O, T, H>,
   ) => Agent<C, Answers<N, O, T, H>['all']>;
   readonly defineTool: {
+    // The usual one last: a compiler's message is about the last.
+    <const N extends string, R>(def: JsonToolDef<C, N, R>): Tool<C & HandoffContext<R>, N, JsonObject, HandoffAnswers<R>>;
+    <const N extends string, I extends object, Raw>(def: CallerToolDef<C, N, I, Raw>): Tool<C, N, I>;
     <const N extends string, I extends object, Raw, R, W = unknown>(
       def: ToolDef<C, N, I, Raw, R, W>,
     ): Tool<C & HandoffContext<R>, N, I, HandoffAnswers<R>>;
-    <const N extends string, I extends object, Raw>(def: CallerToolDef<C, N, I, Raw>): Tool<C, N, I>;
-    <const N extends string, R>(def: JsonToolDef<C, N, R>): Tool<C & HandoffContext<R>, N, JsonObject, HandoffAnswers<R>>;
   };
   readonly defineGuardrail: <const S extends Surface>(def: GuardrailDef<C, S>) => Guardrail<C, S>;
   readonly definePolicy: <const T extends readonly RuleTool[]>(def: PolicyDef<C, T>) => Guardrail<C, 'toolInput'>;
@@ -496,4 +497,3 @@ export interface AsToolOptions<N extends string, I> {
   readonly stream?: boolean | undefined;
   readonly project?: Projection | undefined;
 }
-export type { Action, Ask, JsonValue, Surface };

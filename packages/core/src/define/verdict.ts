@@ -20,7 +20,7 @@ export function allow(): Allow {
  * Puts something in the subject's place: a text, spans of its `content`, or (on `toolInput` and `toolOutput`) an object.
  * Only a guardrail's `rewrite` may answer with it. The reason does not quote what was replaced.
  */
-export function rewrite<const V>(value: V, reason: string): Rewrite<V> {
+export function rewrite<V>(value: V, reason: string): Rewrite<V> {
   return Object.freeze({ action: 'rewrite', value, reason: reasonOf(reason) });
 }
 
