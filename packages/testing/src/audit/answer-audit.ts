@@ -1,10 +1,10 @@
 import type { Ask, ModelEndEvent, ModelStartEvent, RecordedCall } from '@guardloop/core';
 import { recordAnswer } from './conversation-audit.js';
 import { auditView } from './entry-audit.js';
-import type { Audit, CallAudit, RunAudit, Standing } from './run-audit.js';
+import type { Audit, CallAudit, RunAudit } from './run-audit.js';
 import { find, isEqual, keyOf } from './run-audit.js';
 import type { Outcome } from './verdict-group.js';
-import { checkRefusal, readGroup, standingOn } from './verdict-group.js';
+import { checkRefusal, readGroup, standingOn, unknownGuards } from './verdict-group.js';
 
 export function auditModelStart(audit: Audit, run: RunAudit, event: ModelStartEvent): void {
   if (!run.accepted && !event.beside) find(audit, event, 'the model is called before the input was accepted');
@@ -75,7 +75,8 @@ function auditCall(audit: Audit, run: RunAudit, on: { readonly event: ModelEndEv
   const { event, call } = on;
   const surface = call.kind === 'handoff' ? 'handoff' : 'toolInput';
   const subject = `${run.id}/${call.id}`;
-  const targetGuards = surface === 'handoff' ? unknownGuards(run, subject) : [];
+  const targetGuards =
+    surface === 'handoff' ? unknownGuards(run.pending.get(keyOf('handoff', subject)) ?? [], standingOn(run, 'handoff')) : [];
   const standing =
     call.kind === 'unknown'
       ? []
@@ -123,33 +124,6 @@ function checkAsks(audit: Audit, event: ModelEndEvent, on: { readonly call: Reco
 
 export const isOwnAsk = (by: string): boolean => by === 'approval' || by === 'core';
 export const names = (asks: readonly Ask[]): string => (asks.length === 0 ? 'nobody' : asks.map(({ by }) => by).join(', '));
-
-/** Guardrails that answered on `handoff` and do not stand around the source: the target's, if all is well. */
-function unknownGuards(run: RunAudit, subject: string): readonly Standing[] {
-  const known = new Set(
-    standingOn(run, 'handoff').flatMap(({ entry, level }) => entry.phases.map((phase) => `${level} ${entry.name} ${phase}`)),
-  );
-  const found = new Map<string, Standing>();
-  for (const verdict of run.pending.get(keyOf('handoff', subject)) ?? []) {
-    // Of two answers under one name, the first is the source's.
-    if (verdict.level !== 'agent' || known.delete(`agent ${verdict.guardrail} ${verdict.phase}`)) continue;
-    const phases = [...(found.get(verdict.guardrail)?.entry.phases ?? []), verdict.phase];
-    found.set(verdict.guardrail, {
-      level: 'agent',
-      entry: {
-        name: verdict.guardrail,
-        version: verdict.version,
-        surfaces: ['handoff'],
-        phases,
-        ...(verdict.shadow ? { shadow: true as const } : {}),
-        ...(verdict.failed && verdict.action !== 'deny' && (verdict.action === 'allow' || verdict.action === 'halt')
-          ? { onError: verdict.action }
-          : {}),
-      },
-    });
-  }
-  return [...found.values()];
-}
 
 function auditNoAnswer(audit: Audit, run: RunAudit, event: ModelEndEvent): void {
   if (

@@ -1,10 +1,10 @@
-import type { CallEnd, GuardVerdictEvent, HandoffEvent, HandoffRefusedEvent, Surface, ToolEndEvent, ToolStartEvent } from '@guardloop/core';
+import type { CallEnd, GuardVerdictEvent, HandoffEvent, HandoffRefusedEvent, ToolEndEvent, ToolStartEvent } from '@guardloop/core';
 import { idOf, record, viewAfter } from './conversation-audit.js';
-import { auditHandoffEntry } from './entry-audit.js';
+import { auditHandoffEntry, readRefusedEntry } from './entry-audit.js';
 import type { Audit, CallAudit, RunAudit, Standing } from './run-audit.js';
-import { find, isEqual, keyOf, runLevel, takeVerdicts } from './run-audit.js';
+import { find, isEqual, keyOf, runLevel } from './run-audit.js';
 import type { Outcome } from './verdict-group.js';
-import { checkRefusal, readGroup, standingOn } from './verdict-group.js';
+import { checkRefusal, readGroup, standingOn, unknownGuards } from './verdict-group.js';
 
 function findCall(
   audit: Audit,
@@ -327,43 +327,32 @@ function readSwap(audit: Audit, run: RunAudit, on: { readonly event: HandoffEven
   });
 }
 
-/** The target's guardrails are not known where it never took over: what is known of the group must be whole, and its strictest answer counts. */
+/** A handoff that was refused at the swap: by its own guardrails, asked again, or at the target's door. */
 function readRefusedHandoff(
   audit: Audit,
   run: RunAudit,
   on: { readonly event: ToolEndEvent | HandoffRefusedEvent; readonly call: CallAudit },
 ): GuardVerdictEvent | undefined {
   const { event, call } = on;
-  const verdicts = takeVerdicts(run, 'handoff', `${run.id}/${call.call.id}`);
-  const entry = [...run.pending.keys()]
-    .filter((key) => key.startsWith('input '))
-    .flatMap((key) => takeVerdicts(run, 'input', key.slice('input '.length)));
-  checkKnown(audit, run, { event, verdicts });
-  const surface: Surface | undefined = event.refusal?.surface;
-  return strictest(surface === 'input' ? entry : surface === 'handoff' ? verdicts : [...verdicts, ...entry]);
-}
-
-function checkKnown(
-  audit: Audit,
-  run: RunAudit,
-  on: { readonly event: ToolEndEvent | HandoffRefusedEvent; readonly verdicts: readonly GuardVerdictEvent[] },
-): void {
-  const { event, verdicts } = on;
-  if (verdicts.length === 0 || strictest(verdicts)?.phase === 'rewrite') return;
-  const isHalted = verdicts.some(({ action, shadow }) => action === 'halt' && !shadow);
-  for (const { entry, level } of standingOn(run, 'handoff')) {
-    if (!entry.phases.includes('check') || isHalted) continue;
-    const count = verdicts.filter(
-      (verdict) => verdict.guardrail === entry.name && verdict.level === level && verdict.phase === 'check',
-    ).length;
-    if (count !== 1)
-      find(audit, event, `${level} guardrail ${entry.name} answered ${count} times on handoff of call ${event.callId}, expected once`);
-  }
-}
-
-function strictest(verdicts: readonly GuardVerdictEvent[]): GuardVerdictEvent | undefined {
-  const refusing = verdicts.filter(({ action, shadow }) => !shadow && (action === 'deny' || action === 'halt'));
-  return refusing.find(({ action }) => action === 'halt') ?? refusing[0];
+  const subject = `${run.id}/${call.call.id}`;
+  const isReturned = call.returned !== undefined;
+  const isApproved = call.decision?.decision === 'approve';
+  const isDue = event.refusal !== undefined && (event.refusal.surface === 'handoff' || isReturned || run.calls.size > 1 || isApproved);
+  const known = standingOn(run, 'handoff');
+  const target = isReturned ? unknownGuards(run.pending.get(keyOf('handoff', subject)) ?? [], known) : call.targetGuards;
+  const again = readGroup(audit, event, {
+    run,
+    wanted: {
+      surface: 'handoff',
+      subject,
+      standing: [...known, ...target],
+      phases: isApproved ? 'check' : 'both',
+      base: isReturned ? 0 : call.revision,
+      isOptional: !isDue,
+    },
+  });
+  if (again.refused) return again.refused;
+  return readRefusedEntry(audit, run, { event, callId: call.call.id, to: (call.returned ?? call.call.handoff)?.to ?? '' });
 }
 
 export function auditHandoffRefused(audit: Audit, run: RunAudit, event: HandoffRefusedEvent): void {

@@ -2,8 +2,8 @@ import type { GuardVerdictEvent, HandoffEvent, InputAcceptEvent, LogEvent, Model
 import type { ConversationAudit } from './conversation-audit.js';
 import { commitEntry, hasPassed, idOf, markPassed, passKey, record, see, takeOver, viewAfter } from './conversation-audit.js';
 import type { Audit, RunAudit, Standing } from './run-audit.js';
-import { find, runLevel, takeVerdicts } from './run-audit.js';
-import { readGroup, standingOn } from './verdict-group.js';
+import { find, keyOf, runLevel, takeVerdicts } from './run-audit.js';
+import { readGroup, standingOn, unknownGuards } from './verdict-group.js';
 
 /** What enters an agent's view, and what its event says about it. */
 interface Entry {
@@ -153,6 +153,40 @@ export function readRefusedInput(audit: Audit, run: RunAudit, event: LogEvent): 
       isRefused: true,
     },
   }).refused;
+}
+
+/**
+ * The verdict by which a handoff was refused at the target's door. The target's manifest is in no event then: its own guardrails are those
+ * that answered.
+ */
+export function readRefusedEntry(
+  audit: Audit,
+  run: RunAudit,
+  on: { readonly event: LogEvent; readonly callId: string; readonly to: string },
+): GuardVerdictEvent | undefined {
+  const { event, callId, to } = on;
+  const subject = `${run.id}/${callId}/input`;
+  const pending = [...run.pending].flatMap(([key, verdicts]) => (key.startsWith('input ') ? verdicts : []));
+  if (pending.length === 0) return undefined;
+  const items = [...new Set(pending.map((verdict) => verdict.subject))].filter((id) => id !== subject);
+  const judged = items.filter((id) => run.conversation.messages.some((message) => message.id === id));
+  const runGuards = runLevel(run)
+    .filter((entry) => entry.surfaces.includes('input'))
+    .map((entry): Standing => ({ entry, level: 'run' }));
+  const { refused } = readEntry(audit, event, {
+    run,
+    entry: {
+      subject,
+      agent: to,
+      standing: [...runGuards, ...unknownGuards(pending, [])],
+      fresh: [`${run.id}/${callId}/brief`],
+      judged,
+      isRefused: true,
+    },
+  });
+  for (const id of items)
+    if (run.pending.has(keyOf('input', id))) find(audit, event, `${id} was judged for agent ${to}, which would not have seen it`);
+  return refused;
 }
 
 /** The target's entry at a handoff; afterwards the target is the active agent. */

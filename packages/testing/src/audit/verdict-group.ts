@@ -38,6 +38,35 @@ export function standingOn(run: RunAudit, surface: Surface, tool?: string): read
   ];
 }
 
+/**
+ * Guardrails that answered and are not among the known: those of a handoff's target, if all is well, whose manifest comes only with the
+ * `handoff` event. Of two answers under one name, the first is the known one's.
+ */
+export function unknownGuards(verdicts: readonly GuardVerdictEvent[], known: readonly Standing[]): readonly Standing[] {
+  const expected = new Set(known.flatMap(({ entry, level }) => entry.phases.map((phase) => `${level} ${entry.name} ${phase}`)));
+  const found = new Map<string, Standing>();
+  for (const verdict of verdicts) {
+    const { guardrail: name, phase } = verdict;
+    if (verdict.level !== 'agent' || expected.delete(`agent ${name} ${phase}`)) continue;
+    const before = found.get(name)?.entry.phases ?? [];
+    if (!before.includes(phase)) found.set(name, { level: 'agent', entry: entryOf(verdict, [...before, phase]) });
+  }
+  return [...found.values()];
+}
+
+function entryOf(verdict: GuardVerdictEvent, phases: GuardEntry['phases']): GuardEntry {
+  const onError = verdict.failed && (verdict.action === 'allow' || verdict.action === 'halt') ? verdict.action : undefined;
+  return {
+    name: verdict.guardrail,
+    version: verdict.version,
+    surfaces: [verdict.surface],
+    phases,
+    ...(verdict.shadow ? { shadow: true as const } : {}),
+    ...(verdict.beside ? { beside: true as const } : {}),
+    ...(onError ? { onError } : {}),
+  };
+}
+
 function fitsTool(entry: GuardEntry, tool: string): boolean {
   return entry.tools === undefined || entry.tools.some((pattern) => fitsPattern(pattern, tool));
 }

@@ -1,0 +1,4 @@
+import { memorySession } from '@guardloop/core';
+import { sessionConformance } from '@guardloop/testing/conformance';
+
+sessionConformance('memorySession', () => memorySession());
