@@ -1,7 +1,6 @@
 // What the type tests share: a shop with its context, tools and agents, and ways to say what a type must be.
 import { z } from 'zod';
 import type { Model } from '../model/types.js';
-import type { AssertCompletedFunction, ResumeFunction, RunFunction, StreamFunction } from '../run/types.js';
 import { defineAgent as definePlainAgent } from './agent.js';
 import { withContext } from './context.js';
 import { allow, deny } from './verdict.js';
@@ -57,8 +56,3 @@ export const ownOrders = defineGuardrail({
   on: ['toolInput'],
   check: ({ tool }, { context }) => (tool === 'refund_order' && context.userId === 'guest' ? deny('guests have no orders') : allow()),
 });
-
-export declare const run: RunFunction;
-export declare const stream: StreamFunction;
-export declare const resume: ResumeFunction;
-export declare const assertCompleted: AssertCompletedFunction;

@@ -1,6 +1,6 @@
 // The one file of inference: what users write, and what is inferred from it. `any` may stand here and nowhere else (it does not).
 import type { $ZodType } from 'zod/v4/core';
-import type { JsonObject, JsonValue, Label, Message, Model, ModelSettings, Part, Via } from '../model/types.js';
+import type { JsonObject, Label, Message, Model, ModelSettings, Part, Via } from '../model/types.js';
 import type { ErrorClass, Limits, Surface } from '../state/events.js';
 
 export type Awaitable<T> = T | PromiseLike<T>;
@@ -488,7 +488,7 @@ export interface Definers<C> {
 export interface AsToolOptions<N extends string, I> {
   readonly name: N;
   readonly description: string;
-  readonly input?: $ZodType<I> | undefined;
+  readonly input?: $ZodType<I> | StandardSchema<I> | undefined;
   /** Makes the child's input of the arguments. Default: `input.input`, or the arguments' JSON. */
   readonly brief?: ((input: I) => string) | undefined;
   /** Of the child run: its own `turns`, `handoffs`, `repairs`, `repeats`. */

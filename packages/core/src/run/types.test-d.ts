@@ -1,26 +1,13 @@
 import { withContext } from '../define/context.js';
 import type { Equal, RefundNote, Shop } from '../define/shop.test-d.js';
-import {
-  assertCompleted,
-  billing,
-  context,
-  defineAgent,
-  expectType,
-  faq,
-  is,
-  model,
-  ownOrders,
-  resume,
-  run,
-  stream,
-  triage,
-} from '../define/shop.test-d.js';
+import { billing, context, defineAgent, expectType, faq, is, model, ownOrders, triage } from '../define/shop.test-d.js';
 import type { Agent, Answer } from '../define/types.js';
 import type { SafeCause } from '../errors.js';
 import { GuardloopError } from '../errors.js';
 import type { JsonObject, Usage } from '../model/types.js';
 import type { SessionStore } from '../session/session.js';
 import type { Approval, Decision, LimitName, Log, LogEvent, RunEvent, Surface } from '../state/events.js';
+import { assertCompleted, resume, run, stream } from './run.js';
 import type { RunArguments, RunInput, RunResult } from './types.js';
 
 declare const log: Log;
