@@ -189,5 +189,3 @@ export type ResumeFunction = <C, A extends Answer>(
   target: ResumeTarget,
   ...options: ResumeArguments<C>
 ) => RunStream<A>;
-/** Throws unless the run completed. */
-export type AssertCompletedFunction = <A extends Answer>(result: RunResult<A>) => asserts result is Completed<A>;
