@@ -60,7 +60,7 @@ export async function cutAnywhere(
       const difference = compare(wanted, normalLog(result.log));
       const isAllowedToAsk = typeof mayAsk === 'function' ? mayAsk(prefix, result) : mayAsk;
       if (difference === undefined) same += 1;
-      else if (result.status === 'interrupted' && isAllowedToAsk) asked += 1;
+      else if (isAllowedToAsk && (result.status === 'interrupted' || (result.status === endOf(log) && hasAsked(prefix, result.log)))) asked += 1;
       else faults.push(`ended ${result.status}: ${difference}`);
       differences.push(...faults.map((fault) => `${cut}: ${fault}`));
     } catch (error) {
@@ -69,6 +69,12 @@ export async function cutAnywhere(
   }
   return { cuts, same, asked, differences };
 }
+
+const endOf = (log: Log): string | undefined => log.events.flatMap((event) => (event.type === 'run.end' && event.parent === undefined ? [event.status] : [])).at(-1);
+
+/** A person was asked about what may have happened before the cut, although something else then ended the run. */
+const hasAsked = (prefix: Log, log: Log): boolean =>
+  log.events.slice(prefix.events.length).some((event) => event.type === 'approval.request' && event.approval.surface === 'toolInput' && event.approval.mayHaveRun);
 
 function compareStart(prefix: Log, log: Log): readonly string[] {
   const at = prefix.events.findIndex((event, index) => JSON.stringify(event) !== JSON.stringify(log.events[index]));

@@ -134,7 +134,9 @@ export async function beginResume(start: AgentSpec, target: unknown, options: Op
   attach(handle);
   const decisions = readDecisions(options.decisions);
   const { ended } = state;
-  const canReopen = ended !== undefined && (ended.status === 'exhausted' || ended.status === 'cancelled' || ended.status === 'failed' || (ended.status === 'blocked' && ended.refusal?.failed === true));
+  // Under the same limits an exhausted run would end exhausted again.
+  const hasNewLimits = options.limits !== undefined || options.onLimit !== undefined;
+  const canReopen = ended !== undefined && ((ended.status === 'exhausted' && hasNewLimits) || ended.status === 'cancelled' || ended.status === 'failed' || (ended.status === 'blocked' && ended.refusal?.failed === true));
   if (ended && !canReopen) {
     if (decisions.size > 0) throw mismatch(`The run ${state.id} has ended ${ended.status}: there is nothing to decide.`);
     return handle;

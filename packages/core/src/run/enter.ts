@@ -151,8 +151,8 @@ function findNew<M extends Message>(handle: RunHandle, entry: Entry<M>): { reado
   const fresh = new Map<Placed, Set<string>>();
   const all: Message[] = [];
   for (const message of history) {
-    // Core's own words (a brief that entered before) are judged when they enter; they have no place in the record.
-    const index = indexes.get(message.id) ?? -1;
+    // Results of the answer that hands over are not recorded yet: they come last.
+    const index = indexes.get(message.id) ?? conversation.messages.length;
     let isNew = false;
     for (const [at, placed] of guards.entries()) {
       const key = keys[at];

@@ -328,7 +328,7 @@ export function hasPassed(conversation: Conversation, stays: number, guard: stri
   for (let at = stays - 1; at >= 0; at -= 1) {
     const activation = conversation.activations[at];
     if (activation === undefined || !activation.isAccepted || !activation.guards.has(guard)) continue;
-    const end = activation.end ?? conversation.messages.length;
+    const end = activation.end ?? Number.POSITIVE_INFINITY;
     if (index >= activation.start && index < end) return true;
     if (index < activation.start && (activation.view === 'all' || activation.view.has(id))) return true;
   }
