@@ -14,7 +14,8 @@ const zones = {
   model: {},
   session: { types: ['state'] },
   project: { values: ['model'], types: ['define'] },
-  'schema.ts': {},
+  'schema.ts': { values: ['schema'], types: ['model'] },
+  schema: { types: ['model'] },
   'errors.ts': {},
 };
 

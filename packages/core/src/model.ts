@@ -1,8 +1,9 @@
 // Subpath ./model: all that an adapter may see.
-export { GuardloopError, safeCause } from './errors.js';
+
 export type { ErrorCode, SafeCause } from './errors.js';
-export { collect } from './model/collect.js';
+export { GuardloopError, safeCause } from './errors.js';
 export type { ModelAnswer } from './model/collect.js';
+export { collect } from './model/collect.js';
 export type {
   AssistantMessage,
   FilePart,

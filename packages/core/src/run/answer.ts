@@ -1,4 +1,4 @@
-import { GuardloopError } from '../errors.js';
+import type { GuardloopError } from '../errors.js';
 import type { JsonValue, Label, ModelCall, StopReason, Usage } from '../model/types.js';
 import type { RecordedError } from '../state/events.js';
 import type { RunHandle } from './handle.js';

@@ -2,16 +2,21 @@ import { resolveAgents } from '../define/resolve.js';
 import type { AgentSpec } from '../define/specs.js';
 import { GuardloopError } from '../errors.js';
 import type { JsonObject } from '../model/types.js';
+import { schemasReady } from '../schema.js';
 import type { Approval, LogEvent } from '../state/events.js';
 import { recordLimits, resolveLimits } from '../state/limits.js';
 import { readLog } from '../state/log.js';
-import { fold, type LogState, type RunState } from '../state/state.js';
+import type { LogState, RunState } from '../state/state.js';
+import { fold } from '../state/state.js';
 import type { Channel } from './channel.js';
 import { endRun } from './end-run.js';
-import { isPromise, type Root, RunHandle } from './handle.js';
+import type { Root } from './handle.js';
+import { RunHandle } from './handle.js';
+import { isPromise } from './is-promise.js';
 import { loop } from './loop.js';
 import { Observers } from './observers.js';
-import { type Options, readInput, readSession } from './options.js';
+import type { Options } from './options.js';
+import { readInput, readSession } from './options.js';
 import { deepFreeze } from './plain-output.js';
 import { manifestOf, standOf } from './plan.js';
 import { openApprovals } from './result.js';
@@ -21,21 +26,30 @@ import type { SessionReference } from './types.js';
 const newId = (prefix: string): string => `${prefix}${globalThis.crypto.randomUUID().replaceAll('-', '').slice(0, 16)}`;
 
 /** Makes what the runs of one tree share. */
-function makeRoot(options: Options, events: readonly LogEvent[], session: SessionReference | undefined, channel: Channel | undefined): { readonly root: Root; attach(handle: RunHandle): void } {
+function makeRoot(
+  options: Options,
+  events: readonly LogEvent[],
+  session: SessionReference | undefined,
+  channel: Channel | undefined,
+): { readonly root: Root; attach(handle: RunHandle): void } {
   const log = fold(events);
   const writerId = newId('w');
   let handle: RunHandle | undefined;
-  const writer = session && new StoreWriter(session.store, session.id, log.seq, writerId, (error) => handle?.abort({ kind: 'store', error }));
+  const writer =
+    session && new StoreWriter(session.store, session.id, log.seq, writerId, (error) => handle?.abort({ kind: 'store', error }));
   const root: Root = {
     log,
     events: [...events],
     writer,
     writerId,
     channel,
-    observers: options.observers.length === 0 ? undefined : new Observers(options.observers, (event) => {
-      channel?.push(event);
-      root.observers?.tell(event);
-    }),
+    observers:
+      options.observers.length === 0
+        ? undefined
+        : new Observers(options.observers, (event) => {
+            channel?.push(event);
+            root.observers?.tell(event);
+          }),
     clock: options.clock,
     context: options.context,
     settings: options.settings,
@@ -47,13 +61,23 @@ function makeRoot(options: Options, events: readonly LogEvent[], session: Sessio
   return { root, attach: (given) => (handle = given) };
 }
 
+/** Schemas are made, and no two guardrails that stand together share a name. */
+async function ready(agents: ReadonlyMap<string, AgentSpec>, { guards }: Options): Promise<void> {
+  const schemas = schemasReady();
+  if (schemas) await schemas;
+  for (const agent of agents.values()) standOf(agent, guards);
+}
+
 async function loadEvents({ store, id }: SessionReference): Promise<readonly LogEvent[]> {
   let events: readonly LogEvent[];
   try {
     events = await store.load(id);
   } catch (thrown) {
     if (GuardloopError.is(thrown)) throw thrown;
-    throw new GuardloopError('STORE_FAILED', `The session store failed to load ${id}. Nothing was run; look at the cause.`, { cause: thrown, isRetryable: true });
+    throw new GuardloopError('STORE_FAILED', `The session store failed to load ${id}. Nothing was run; look at the cause.`, {
+      cause: thrown,
+      isRetryable: true,
+    });
   }
   return readLog({ version: 1, events });
 }
@@ -75,13 +99,18 @@ export async function beginRun(start: AgentSpec, input: unknown, options: Option
   const runId = options.runId ?? newId('r');
   const agents = new Map(resolveAgents(start));
   readInput(input, options.history, runId, start.name);
+  await ready(agents, options);
   const { session } = options;
   const { root, attach } = makeRoot(options, session ? await loadEvents(session) : [], session, channel);
-  if (root.log.runs.has(runId)) throw new GuardloopError('CONFIG_INVALID', `The session has a run ${runId} already. Give another runId, or none.`);
+  if (root.log.runs.has(runId))
+    throw new GuardloopError('CONFIG_INVALID', `The session has a run ${runId} already. Give another runId, or none.`);
   const before = root.log.root;
   if (before && before.ended === undefined) {
     if (!options.isAbandoning) {
-      throw new GuardloopError('RESUME_MISMATCH', `The last run of the session, ${before.id}, has not ended: it waits for people or was cut. Resume it, or give unfinished: 'abandon' to end it.`);
+      throw new GuardloopError(
+        'RESUME_MISMATCH',
+        `The last run of the session, ${before.id}, has not ended: it waits for people or was cut. Resume it, or give unfinished: 'abandon' to end it.`,
+      );
     }
     const old = new RunHandle(root, before, new Map(agents), undefined, false);
     old.append({ type: 'run.resume', writer: root.writerId, manifest: before.manifest });
@@ -124,6 +153,7 @@ const mismatch = (message: string): GuardloopError => new GuardloopError('RESUME
 /** Goes on with the last run of a log, or gives back one that has ended. Throws before anything is appended. */
 export async function beginResume(start: AgentSpec, target: unknown, options: Options, channel: Channel | undefined): Promise<RunHandle> {
   const agents = new Map(resolveAgents(start));
+  await ready(agents, options);
   const isSession = typeof target === 'object' && target !== null && 'store' in target;
   const session = isSession ? readSession(target) : undefined;
   const { root, attach } = makeRoot(options, session ? await loadEvents(session) : readLog(target), session, channel);
@@ -136,7 +166,12 @@ export async function beginResume(start: AgentSpec, target: unknown, options: Op
   const { ended } = state;
   // Under the same limits an exhausted run would end exhausted again.
   const hasNewLimits = options.limits !== undefined || options.onLimit !== undefined;
-  const canReopen = ended !== undefined && ((ended.status === 'exhausted' && hasNewLimits) || ended.status === 'cancelled' || ended.status === 'failed' || (ended.status === 'blocked' && ended.refusal?.failed === true));
+  const canReopen =
+    ended !== undefined &&
+    ((ended.status === 'exhausted' && hasNewLimits) ||
+      ended.status === 'cancelled' ||
+      ended.status === 'failed' ||
+      (ended.status === 'blocked' && ended.refusal?.failed === true));
   if (ended && !canReopen) {
     if (decisions.size > 0) throw mismatch(`The run ${state.id} has ended ${ended.status}: there is nothing to decide.`);
     return handle;
@@ -144,7 +179,10 @@ export async function beginResume(start: AgentSpec, target: unknown, options: Op
   checkFit(handle, options);
   const events = await readAnswers(handle, decisions);
   if (!state.accepted) {
-    if (options.input === undefined) throw mismatch(`The run ${state.id} was cut before its input was accepted, and nothing of it is recorded. Give it again with the option \`input\`.`);
+    if (options.input === undefined)
+      throw mismatch(
+        `The run ${state.id} was cut before its input was accepted, and nothing of it is recorded. Give it again with the option \`input\`.`,
+      );
     handle.input = readInput(options.input, options.history, state.id, state.agent);
   }
   handle.append({
@@ -164,25 +202,44 @@ export async function beginResume(start: AgentSpec, target: unknown, options: Op
 function checkFit(handle: RunHandle, { acceptsChanges }: Options): void {
   const { state, agents, root } = handle;
   const agent = agents.get(state.agent);
-  if (agent === undefined) throw mismatch(`The run ${state.id} stands at agent ${state.agent}, which is not reachable from the agent given. Give an agent that reaches it.`);
+  if (agent === undefined)
+    throw mismatch(
+      `The run ${state.id} stands at agent ${state.agent}, which is not reachable from the agent given. Give an agent that reaches it.`,
+    );
   const names = new Set([...root.runGuards.map(({ name }) => `run ${name}`), ...agent.guardrails.map(({ name }) => `agent ${name}`)]);
   for (const tool of agent.tools) for (const { name } of tool.guardrails) names.add(`tool ${tool.name} ${name}`);
   const { manifest } = state;
-  const due = [...manifest.run.map(({ name }) => `run ${name}`), ...manifest.agent.map(({ name }) => `agent ${name}`), ...Object.entries(manifest.tools).flatMap(([tool, entries]) => entries.map(({ name }) => `tool ${tool} ${name}`))];
+  const due = [
+    ...manifest.run.map(({ name }) => `run ${name}`),
+    ...manifest.agent.map(({ name }) => `agent ${name}`),
+    ...Object.entries(manifest.tools).flatMap(([tool, entries]) => entries.map(({ name }) => `tool ${tool} ${name}`)),
+  ];
   const missing = due.filter((name) => !names.has(name));
   if (missing.length > 0 && !acceptsChanges) {
-    throw mismatch(`Guardrails that stood when the run ${state.id} began are missing now: ${missing.join(', ')}. Give them again, or give accept: 'changed' to go on without them.`);
+    throw mismatch(
+      `Guardrails that stood when the run ${state.id} began are missing now: ${missing.join(', ')}. Give them again, or give accept: 'changed' to go on without them.`,
+    );
   }
   for (const call of state.calls.values()) {
     if (call.phase === 'ended' || call.call.end || call.call.kind === 'unknown') continue;
-    const isThere = call.call.kind === 'handoff' ? agent.handoffs.some(({ name }) => name === call.call.name) : agent.tools.some(({ name }) => name === call.call.name) || call.call.name === 'read_observation';
-    if (!isThere) throw mismatch(`The call ${call.call.id} of the run ${state.id} is of ${call.call.name}, which agent ${agent.name} does not have any more. Give it back its tool, or start a new run with unfinished: 'abandon'.`);
+    const isThere =
+      call.call.kind === 'handoff'
+        ? agent.handoffs.some(({ name }) => name === call.call.name)
+        : agent.tools.some(({ name }) => name === call.call.name) || call.call.name === 'read_observation';
+    if (!isThere)
+      throw mismatch(
+        `The call ${call.call.id} of the run ${state.id} is of ${call.call.name}, which agent ${agent.name} does not have any more. Give it back its tool, or start a new run with unfinished: 'abandon'.`,
+      );
   }
 }
 
 function readDecisions(given: unknown): ReadonlyMap<string, unknown> {
   if (given === undefined) return new Map();
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) throw new GuardloopError('CONFIG_INVALID', "The option `decisions` is no object. Give { [approval.id]: 'approve' | { reject } | { edit } | { result } }.");
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw new GuardloopError(
+      'CONFIG_INVALID',
+      "The option `decisions` is no object. Give { [approval.id]: 'approve' | { reject } | { edit } | { result } }.",
+    );
   return new Map(Object.entries(given));
 }
 
@@ -194,21 +251,31 @@ async function readAnswers(handle: RunHandle, decisions: ReadonlyMap<string, unk
   const answers: Answer[] = [];
   for (const [id, decision] of decisions) {
     const approval = open.get(id);
-    if (approval === undefined) throw mismatch(`There is no open approval ${id}: it does not exist, or was decided before. Open are: ${[...open.keys()].join(', ') || 'none'}.`);
+    if (approval === undefined)
+      throw mismatch(
+        `There is no open approval ${id}: it does not exist, or was decided before. Open are: ${[...open.keys()].join(', ') || 'none'}.`,
+      );
     const run = handle.root.log.runs.get(approval.run);
     if (run === undefined) throw mismatch(`The approval ${id} belongs to no run of the log.`);
     const base = { type: 'approval.resolve', id, subject: approval.subject, revision: approval.revision, digest: approval.digest } as const;
     if (decision === 'approve') {
-      if (approval.surface === 'toolInput' && approval.caller) throw mismatch(`The approval ${id} is of ${approval.tool}, which you run yourself. Answer with { result: value }, or { reject: reason }.`);
+      if (approval.surface === 'toolInput' && approval.caller)
+        throw mismatch(
+          `The approval ${id} is of ${approval.tool}, which you run yourself. Answer with { result: value }, or { reject: reason }.`,
+        );
       answers.push({ run, draft: { ...base, decision } });
       continue;
     }
     const { reject, edit } = (typeof decision === 'object' && decision !== null ? decision : {}) as { reject?: unknown; edit?: unknown };
     const hasResult = typeof decision === 'object' && decision !== null && 'result' in decision;
-    if (typeof reject === 'string') answers.push({ run, draft: { ...base, decision: 'reject', ...(reject === '' ? {} : { reason: reject }) } });
+    if (typeof reject === 'string')
+      answers.push({ run, draft: { ...base, decision: 'reject', ...(reject === '' ? {} : { reason: reject }) } });
     else if (edit !== undefined) handle.root.edits.set(id, await readEdit(handle, approval, edit));
     else if (hasResult && approval.surface === 'toolInput') handle.root.results.set(id, (decision as { result: unknown }).result);
-    else throw mismatch(`The decision for ${id} does not fit. Give 'approve', { reject: reason }, { edit: input } or { result: value }; an answer or a handoff can be approved or rejected.`);
+    else
+      throw mismatch(
+        `The decision for ${id} does not fit. Give 'approve', { reject: reason }, { edit: input } or { result: value }; an answer or a handoff can be approved or rejected.`,
+      );
   }
   return answers;
 }

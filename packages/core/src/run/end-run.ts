@@ -1,13 +1,17 @@
 import { safeCause } from '../errors.js';
 import type { Refusal } from '../state/events.js';
 import type { CallState, Ending } from '../state/state.js';
-import { endCall } from './run-call.js';
+import { recordError } from './answer.js';
 import type { RunHandle } from './handle.js';
 import { abortedEnd, unknownEnd } from './observations.js';
-import { recordError } from './answer.js';
+import { endCall } from './run-call.js';
 
 /** How a run can end. */
-export type RunEnding = Ending | { readonly status: 'completed' } | { readonly status: 'cancelled'; readonly reason: unknown } | { readonly status: 'exhausted'; readonly limit: Extract<Ending, { status: 'exhausted' }>['limit'] };
+export type RunEnding =
+  | Ending
+  | { readonly status: 'completed' }
+  | { readonly status: 'cancelled'; readonly reason: unknown }
+  | { readonly status: 'exhausted'; readonly limit: Extract<Ending, { status: 'exhausted' }>['limit'] };
 
 /** What a stopped run ends as: what events have settled goes before why it was stopped. */
 export function endingOfStop(handle: RunHandle): RunEnding {
@@ -31,14 +35,21 @@ export function endRun(handle: RunHandle, ending: RunEnding): void {
   const { answer } = state;
   switch (ending.status) {
     case 'completed':
-      handle.append({ type: 'run.end', status: 'completed', text: answer?.text ?? '', ...(answer?.value === undefined ? {} : { value: answer.value }) });
+      handle.append({
+        type: 'run.end',
+        status: 'completed',
+        text: answer?.text ?? '',
+        ...(answer?.value === undefined ? {} : { value: answer.value }),
+      });
       return;
     case 'exhausted':
       handle.append({
         type: 'run.end',
         status: 'exhausted',
         limit: ending.limit,
-        ...(state.finalizing === undefined || answer === undefined || answer.text === '' ? {} : { text: answer.text, ...(answer.value === undefined ? {} : { value: answer.value }) }),
+        ...(state.finalizing === undefined || answer === undefined || answer.text === ''
+          ? {}
+          : { text: answer.text, ...(answer.value === undefined ? {} : { value: answer.value }) }),
       });
       return;
     case 'blocked': {

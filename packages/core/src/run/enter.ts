@@ -2,7 +2,8 @@ import type { InputItem, InputSubject } from '../define/types.js';
 import type { Label, Message } from '../model/types.js';
 import type { Refusal, ViewText } from '../state/events.js';
 import { hasPassed, withText } from '../state/state.js';
-import { judge, type Matter } from './guard.js';
+import type { Matter } from './guard.js';
+import { judge } from './guard.js';
 import type { RunHandle } from './handle.js';
 import { contentText, deepFreeze } from './plain-output.js';
 import { rewriteText } from './rewrite-text.js';
@@ -47,17 +48,24 @@ export function messageText(message: Message): string {
 
 function toItem(message: Message): InputItem {
   const text = messageText(message);
-  const parts = message.role === 'user' ? message.parts : message.role === 'tool' && typeof message.content !== 'string' ? message.content : [{ type: 'text' as const, text }];
+  const parts =
+    message.role === 'user'
+      ? message.parts
+      : message.role === 'tool' && typeof message.content !== 'string'
+        ? message.content
+        : [{ type: 'text' as const, text }];
   return { id: message.id, role: message.role, via: message.role === 'user' ? message.via : 'session', label: message.label, text, parts };
 }
 
 function toSubject(messages: readonly Message[]): InputSubject {
   const items = messages.map(toItem);
-  const label: Label = items.find((item) => item.label.integrity === 'untrusted')?.label ?? items[0]?.label ?? { origin: 'user', integrity: 'trusted' };
+  const label: Label = items.find((item) => item.label.integrity === 'untrusted')?.label ??
+    items[0]?.label ?? { origin: 'user', integrity: 'trusted' };
   return deepFreeze({ surface: 'input', content: items.map((item) => item.text).join('\n'), label, items });
 }
 
-const keyOf = ({ spec, level }: Placed, agent: string): string => `${level === 'run' ? 'run' : `agent:${agent}`}:${spec.name}@${spec.version ?? ''}`;
+const keyOf = ({ spec, level }: Placed, agent: string): string =>
+  `${level === 'run' ? 'run' : `agent:${agent}`}:${spec.name}@${spec.version ?? ''}`;
 
 /**
  * Judges what is new to an agent's view: each item by the rewrites, then the whole entry by the checks. Items that a guardrail has passed in
@@ -106,7 +114,9 @@ export async function enter<M extends Message>(handle: RunHandle, entry: Entry<M
   const groups = new Map<string, { readonly items: Message[]; readonly guards: Placed[] }>();
   for (const placed of entry.guards) {
     if (placed.spec.check === undefined) continue;
-    const items = [...newTo.all.filter((message) => newTo.isNew(placed, message)), ...entry.fresh].map((message) => current.get(message.id) ?? message);
+    const items = [...newTo.all.filter((message) => newTo.isNew(placed, message)), ...entry.fresh].map(
+      (message) => current.get(message.id) ?? message,
+    );
     if (items.length === 0) continue;
     const key = items.length === entry.fresh.length ? '' : items.map((item) => item.id).join('\n');
     const group = groups.get(key);
@@ -129,14 +139,26 @@ export async function enter<M extends Message>(handle: RunHandle, entry: Entry<M
     });
     const ruling = judging instanceof Promise ? await judging : judging;
     if (ruling.isStopped) return { ...none, refusal: undefined, isStopped: true };
-    if (ruling.refusal && (refusal === undefined || (refusal.action === 'deny' && ruling.refusal.action === 'halt'))) refusal = ruling.refusal;
+    if (ruling.refusal && (refusal === undefined || (refusal.action === 'deny' && ruling.refusal.action === 'halt')))
+      refusal = ruling.refusal;
   }
   if (refusal) return { ...none, refusal, isStopped: false };
-  return { refusal: undefined, isStopped: false, items: entry.fresh.map((message) => (current.get(message.id) ?? message) as M), changed, judged: [...judged], revisions, revision };
+  return {
+    refusal: undefined,
+    isStopped: false,
+    items: entry.fresh.map((message) => (current.get(message.id) ?? message) as M),
+    changed,
+    judged: [...judged],
+    revisions,
+    revision,
+  };
 }
 
 /** Which history items are new to which guardrail. */
-function findNew<M extends Message>(handle: RunHandle, entry: Entry<M>): { readonly all: readonly Message[]; isNew(placed: Placed, message: Message): boolean } {
+function findNew<M extends Message>(
+  handle: RunHandle,
+  entry: Entry<M>,
+): { readonly all: readonly Message[]; isNew(placed: Placed, message: Message): boolean } {
   const { conversation } = handle.state;
   const { guards, history, stays, agent } = entry;
   const everything = () => true;
@@ -144,7 +166,13 @@ function findNew<M extends Message>(handle: RunHandle, entry: Entry<M>): { reado
   const keys = guards.map((placed) => keyOf(placed, agent));
   // The usual case: the same guardrails stood in the stay before, which saw everything.
   const last = conversation.activations[stays - 1];
-  if (entry.rewritten === undefined && last?.view === 'all' && last.isAccepted && (last.end ?? conversation.messages.length) === conversation.messages.length && keys.every((key) => last.guards.has(key))) {
+  if (
+    entry.rewritten === undefined &&
+    last?.view === 'all' &&
+    last.isAccepted &&
+    (last.end ?? conversation.messages.length) === conversation.messages.length &&
+    keys.every((key) => last.guards.has(key))
+  ) {
     return { all: [], isNew: everything };
   }
   const indexes = new Map(conversation.messages.map((message, index) => [message.id, index]));

@@ -5,9 +5,12 @@ import { describeIssues } from '../schema.js';
 import { canonicalJson } from '../state/canonical-json.js';
 import { sha256Hex } from '../state/digest.js';
 import type { Ask, RecordedCall, Refusal } from '../state/events.js';
-import { type Finishing, type RawAnswer, readJson } from './answer.js';
-import { judge, type Ruling } from './guard.js';
-import { isPromise, type LogDraft, type RunHandle } from './handle.js';
+import type { Finishing, RawAnswer } from './answer.js';
+import { readJson } from './answer.js';
+import type { Ruling } from './guard.js';
+import { judge } from './guard.js';
+import type { LogDraft, RunHandle } from './handle.js';
+import { isPromise } from './is-promise.js';
 import { abortedEnd } from './observations.js';
 import { deepFreeze } from './plain-output.js';
 import { standNow } from './plan.js';
@@ -34,7 +37,21 @@ export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishi
   const chars = answer.text.length;
   const refuse = (refusal: Refusal | undefined, misfit?: string): void => {
     release.retract(refusal?.reason ?? 'the answer did not fit its schema');
-    handle.append({ type: 'model.end', turn, status: 'refused', id, text: '', revision: 0, calls: [], label, usage, stopReason, chars, ...(refusal ? { refusal } : {}), ...(misfit === undefined ? {} : { misfit }) });
+    handle.append({
+      type: 'model.end',
+      turn,
+      status: 'refused',
+      id,
+      text: '',
+      revision: 0,
+      calls: [],
+      label,
+      usage,
+      stopReason,
+      chars,
+      ...(refusal ? { refusal } : {}),
+      ...(misfit === undefined ? {} : { misfit }),
+    });
   };
   const stopped = (): void => {
     release.retract('the run was stopped');
@@ -50,7 +67,11 @@ export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishi
   let reasoning: string | undefined;
   let isReasoningRewritten = false;
   if (handle.root.settings.reasoning === 'show' && answer.reasoning !== '') {
-    const ruling = await judgeAnswer(handle, { text: answer.reasoning, value: undefined }, { ...finishing, subject: `${id}/reasoning`, kind: 'reasoning', isFinal });
+    const ruling = await judgeAnswer(
+      handle,
+      { text: answer.reasoning, value: undefined },
+      { ...finishing, subject: `${id}/reasoning`, kind: 'reasoning', isFinal },
+    );
     if (ruling.isStopped) return stopped();
     const refusal = ruling.refusal ?? askRefusal(ruling.asks, 'shown reasoning cannot wait for a person');
     if (refusal) return refuse(refusal);
@@ -65,13 +86,20 @@ export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishi
   else if (release.mode === 'window' && finishing.approvedRevision === undefined) {
     const windowed = await release.finish(id);
     if (handle.stop) return stopped();
-    ruling = { value: { text: windowed.text, value: undefined }, revision: windowed.revision, refusal: windowed.refusal, asks: [], isStopped: false };
+    ruling = {
+      value: { text: windowed.text, value: undefined },
+      revision: windowed.revision,
+      refusal: windowed.refusal,
+      asks: [],
+      isStopped: false,
+    };
   } else ruling = await judgeAnswer(handle, given, { ...finishing, subject: id, kind: 'answer', isFinal });
   if (ruling.isStopped) return stopped();
   if (ruling.refusal) return refuse(ruling.refusal);
   if (ruling.asks.length > 0 && finishing.approvedRevision === undefined) {
     const { quarantine } = handle.root.settings;
-    if (quarantine === undefined) return refuse(askRefusal(ruling.asks, 'a person would have to see this answer, and the run has no quarantine store'));
+    if (quarantine === undefined)
+      return refuse(askRefusal(ruling.asks, 'a person would have to see this answer, and the run has no quarantine store'));
     release.retract('the answer waits for a person');
     return putInQuarantine(handle, answer, { turn, asks: ruling.asks, revision: ruling.revision, value: ruling.value });
   }
@@ -91,17 +119,36 @@ export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishi
     release.show(text);
   }
 
-  const calls: readonly RecordedCall[] = finishing.isFinal ? answer.calls.map((call, index) => lastCall(call.name, `${turn}.${index}`)) : await prepareCalls(handle, answer, finishing);
+  const calls: readonly RecordedCall[] = finishing.isFinal
+    ? answer.calls.map((call, index) => lastCall(call.name, `${turn}.${index}`))
+    : await prepareCalls(handle, answer, finishing);
   if (handle.stop && handle.stop.kind !== 'halt') return stopped();
-  const isUntouched = ruling.revision === 0 && !isReasoningRewritten && calls.every((call, index) => call.end === undefined && call.revision === 0 && (call.kind !== 'handoff' || isSameInput(call, answer.calls[index])));
-  const end: { -readonly [K in keyof ModelEnd]: ModelEnd[K] } = { type: 'model.end', turn, status: 'ok', id, text, revision: ruling.revision, calls: Object.freeze(calls), label, usage, stopReason };
+  const isUntouched =
+    ruling.revision === 0 &&
+    !isReasoningRewritten &&
+    calls.every(
+      (call, index) => call.end === undefined && call.revision === 0 && (call.kind !== 'handoff' || isSameInput(call, answer.calls[index])),
+    );
+  const end: { -readonly [K in keyof ModelEnd]: ModelEnd[K] } = {
+    type: 'model.end',
+    turn,
+    status: 'ok',
+    id,
+    text,
+    revision: ruling.revision,
+    calls: Object.freeze(calls),
+    label,
+    usage,
+    stopReason,
+  };
   if (value !== undefined) end.value = value;
   if (isUntouched && answer.native !== undefined) end.native = { provider: answer.provider, message: answer.native };
   if (reasoning !== undefined) end.reasoning = reasoning;
   handle.append(end);
   if (handle.root.channel === undefined && handle.root.observers === undefined) return;
   for (const call of calls) {
-    if (call.end === undefined && call.kind !== 'unknown') handle.emit({ type: 'tool.delta', callId: call.id, tool: call.name, text: JSON.stringify(call.input) });
+    if (call.end === undefined && call.kind !== 'unknown')
+      handle.emit({ type: 'tool.delta', callId: call.id, tool: call.name, text: JSON.stringify(call.input) });
   }
 }
 
@@ -110,7 +157,14 @@ function isSameInput(recorded: RecordedCall, given: ModelCall | undefined): bool
 }
 
 function lastCall(name: string, id: string): RecordedCall {
-  return { id, name: /^[a-zA-Z0-9_-]{1,64}$/.test(name) ? name : 'unknown_tool', input: {}, kind: 'unknown', revision: 0, end: abortedEnd('This call was not started: the limit of the run is reached.') };
+  return {
+    id,
+    name: /^[a-zA-Z0-9_-]{1,64}$/.test(name) ? name : 'unknown_tool',
+    input: {},
+    kind: 'unknown',
+    revision: 0,
+    end: abortedEnd('This call was not started: the limit of the run is reached.'),
+  };
 }
 
 function askRefusal(asks: readonly Ask[], why: string): Refusal | undefined {
@@ -123,7 +177,11 @@ interface Judging extends Finishing {
   readonly kind: 'answer' | 'reasoning';
 }
 
-function judgeAnswer(handle: RunHandle, value: AnswerValue, judging: Judging & { readonly isFinal: boolean }): Ruling<AnswerValue> | Promise<Ruling<AnswerValue>> {
+function judgeAnswer(
+  handle: RunHandle,
+  value: AnswerValue,
+  judging: Judging & { readonly isFinal: boolean },
+): Ruling<AnswerValue> | Promise<Ruling<AnswerValue>> {
   const { label, subject, kind, approvedRevision } = judging;
   const stand = standNow(handle);
   const schema = kind === 'answer' && judging.isFinal ? stand.agent.output : undefined;
@@ -135,7 +193,8 @@ function judgeAnswer(handle: RunHandle, value: AnswerValue, judging: Judging & {
     guards: stand.output,
     phases: approvedRevision === undefined ? 'both' : 'check',
     canAsk: true,
-    toSubject: ({ text, value: structured }): OutputSubject => deepFreeze({ surface: 'output', content: text, label, value: structured ?? text, final: judging.isFinal, kind }),
+    toSubject: ({ text, value: structured }): OutputSubject =>
+      deepFreeze({ surface: 'output', content: text, label, value: structured ?? text, final: judging.isFinal, kind }),
     rewrite: (current, by) => {
       const text = rewriteText(current.text, by);
       if (text === undefined) return undefined;
@@ -149,22 +208,48 @@ function judgeAnswer(handle: RunHandle, value: AnswerValue, judging: Judging & {
   });
 }
 
-async function putInQuarantine(handle: RunHandle, answer: RawAnswer, waiting: { readonly turn: number; readonly asks: readonly Ask[]; readonly revision: number; readonly value: AnswerValue }): Promise<void> {
+async function putInQuarantine(
+  handle: RunHandle,
+  answer: RawAnswer,
+  waiting: { readonly turn: number; readonly asks: readonly Ask[]; readonly revision: number; readonly value: AnswerValue },
+): Promise<void> {
   const { state, root } = handle;
   const { turn, asks, revision, value } = waiting;
   const key = `${state.id}/${turn}`;
   const salt = globalThis.crypto.randomUUID();
   const digest = await sha256Hex(`${salt}:${canonicalJson(value.text)}`);
-  const content = { text: value.text, value: value.value ?? null, hasValue: value.value !== undefined, answer: { ...answer, native: revision === 0 ? (answer.native ?? null) : null }, salt };
+  const content = {
+    text: value.text,
+    value: value.value ?? null,
+    hasValue: value.value !== undefined,
+    answer: { ...answer, native: revision === 0 ? (answer.native ?? null) : null },
+    salt,
+  };
   try {
     await root.settings.quarantine?.put(key, JSON.parse(JSON.stringify(content)) as JsonValue);
   } catch (thrown) {
-    throw new GuardloopError('STORE_FAILED', `The quarantine store failed to keep an answer of agent ${state.agent}. Nothing of it was shown; look at the cause, then resume.`, { cause: thrown, isRetryable: true });
+    throw new GuardloopError(
+      'STORE_FAILED',
+      `The quarantine store failed to keep an answer of agent ${state.agent}. Nothing of it was shown; look at the cause, then resume.`,
+      { cause: thrown, isRetryable: true },
+    );
   }
   handle.append({
     type: 'approval.request',
     turn,
     usage: answer.usage,
-    approval: { id: `${state.id}/p${state.approvals + 1}`, surface: 'output', run: state.id, agentPath: handle.agentPath, subject: key, revision, digest, reason: asks.map((ask) => ask.reason).join('; '), asks, key, chars: value.text.length },
+    approval: {
+      id: `${state.id}/p${state.approvals + 1}`,
+      surface: 'output',
+      run: state.id,
+      agentPath: handle.agentPath,
+      subject: key,
+      revision,
+      digest,
+      reason: asks.map((ask) => ask.reason).join('; '),
+      asks,
+      key,
+      chars: value.text.length,
+    },
   });
 }

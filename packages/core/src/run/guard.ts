@@ -2,7 +2,8 @@ import type { GuardrailSpec } from '../define/specs.js';
 import type { Subject, UntrustedRead } from '../define/types.js';
 import type { Label, Message } from '../model/types.js';
 import type { Action, Ask, Refusal, Surface } from '../state/events.js';
-import { isPromise, type LogDraft, type RunHandle, type Settled } from './handle.js';
+import type { LogDraft, RunHandle, Settled } from './handle.js';
+import { isPromise } from './is-promise.js';
 import type { Placed } from './stand.js';
 
 /** What a rewrite made of a value; undefined: it does not fit. */
@@ -74,7 +75,10 @@ class Info {
     return readOnly(this.handle.messages);
   }
   get labels(): { readonly subject: Label; readonly view: Label } {
-    return { subject: this.label, view: { origin: `agent:${this.handle.state.agent}`, integrity: this.handle.state.conversation.isUntrusted ? 'untrusted' : 'trusted' } };
+    return {
+      subject: this.label,
+      view: { origin: `agent:${this.handle.state.agent}`, integrity: this.handle.state.conversation.isUntrusted ? 'untrusted' : 'trusted' },
+    };
   }
   get untrustedReads(): readonly UntrustedRead[] {
     return readOnly(this.handle.state.conversation.untrustedReads);
@@ -109,7 +113,8 @@ const readOnlyHandler: ProxyHandler<object> = { set: refuse, defineProperty: ref
  * author wrote otherwise. Synchronous guardrails cost no microtask.
  */
 export function judge<V>(handle: RunHandle, matter: Matter<V>): Ruling<V> | Promise<Ruling<V>> {
-  if (matter.guards.length === 0) return { value: matter.value, revision: matter.revision, refusal: undefined, asks: noAsks, isStopped: false };
+  if (matter.guards.length === 0)
+    return { value: matter.value, revision: matter.revision, refusal: undefined, asks: noAsks, isStopped: false };
   return new Session(handle, matter).rewrites(0);
 }
 
@@ -236,7 +241,15 @@ class Session<V> {
     return Promise.race([Promise.all(pending.waiting), halted]).then(() => this.conclude(asked, pending));
   }
 
-  private async checkLater(entry: Asked, { given, began, info, group }: { readonly given: PromiseLike<unknown>; readonly began: number; readonly info: Info; readonly group: Group }): Promise<void> {
+  private async checkLater(
+    entry: Asked,
+    {
+      given,
+      began,
+      info,
+      group,
+    }: { readonly given: PromiseLike<unknown>; readonly began: number; readonly info: Info; readonly group: Group },
+  ): Promise<void> {
     const settled: Settled<unknown> = await this.handle.wait(given, entry.placed.spec.timeoutMs, this.matter.graceMs);
     info.end(settled.kind !== 'value');
     if (settled.kind === 'stopped') {
@@ -291,7 +304,8 @@ class Session<V> {
       if (words === undefined) return this.fail(spec);
       if (action === 'rewrite' && phase === 'rewrite') return { action, reason: words, reply: undefined, value, isFailed: false };
       if (action === 'ask' && this.matter.canAsk) return { action, reason: words, reply: undefined, value: undefined, isFailed: false };
-      if (action === 'deny' || action === 'halt') return { action, reason: words, reply: typeof reply === 'string' ? reply : undefined, value: undefined, isFailed: false };
+      if (action === 'deny' || action === 'halt')
+        return { action, reason: words, reply: typeof reply === 'string' ? reply : undefined, value: undefined, isFailed: false };
     } catch {
       // A getter that throws is an answer that makes no sense.
     }

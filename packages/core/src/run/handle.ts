@@ -1,9 +1,10 @@
 import type { LimitFunction } from 'p-limit';
-import { GuardloopError, safeCause } from '../errors.js';
 import type { AgentSpec, GuardrailSpec, ProjectFunction, ReturnedHandoff } from '../define/specs.js';
+import { GuardloopError, safeCause } from '../errors.js';
 import type { AssistantMessage, JsonObject, Message, Model, ModelEvent, UserMessage } from '../model/types.js';
 import type { Action, LimitName, LogEvent, RunEvent, WatchEvent } from '../state/events.js';
-import { apply, type LogState, type RunState } from '../state/state.js';
+import type { LogState, RunState } from '../state/state.js';
+import { apply } from '../state/state.js';
 import type { Channel } from './channel.js';
 import type { Clock } from './clock.js';
 import type { Observers } from './observers.js';
@@ -277,10 +278,6 @@ function stopReason(stop: Stop): unknown {
     default:
       return new DOMException('The run was stopped.', 'AbortError');
   }
-}
-
-export function isPromise(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
 }
 
 /** An error for `result.error`, safe to keep, whatever was thrown. */

@@ -1,12 +1,13 @@
 import { nextStep } from '../state/next-step.js';
+import type { Ending } from '../state/state.js';
 import { endingOfStop, endRun } from './end-run.js';
-import { asGuardloopError, type RunHandle } from './handle.js';
+import type { RunHandle } from './handle.js';
+import { asGuardloopError } from './handle.js';
 import { callModel } from './stages/call-model.js';
 import { guardInput } from './stages/guard-input.js';
 import { handOff } from './stages/hand-off.js';
 import { releaseQuarantine } from './stages/release-quarantine.js';
 import { runTools } from './stages/run-tools.js';
-import type { Ending } from '../state/state.js';
 
 /** The only loop: takes one step after another until the run has ended or waits for people. Never rejects. */
 export async function loop(handle: RunHandle): Promise<void> {
@@ -56,7 +57,13 @@ export async function loop(handle: RunHandle): Promise<void> {
     } catch (thrown) {
       // A fault while ending leaves nothing more to try.
       if (handle.stop?.kind === 'fault') return;
-      handle.abort({ kind: 'fault', error: asGuardloopError(thrown, `A function of agent ${state.agent}, or of the run's options, threw. The run was stopped; look at the cause.`) });
+      handle.abort({
+        kind: 'fault',
+        error: asGuardloopError(
+          thrown,
+          `A function of agent ${state.agent}, or of the run's options, threw. The run was stopped; look at the cause.`,
+        ),
+      });
     }
     if (ending) {
       endRun(handle, ending);

@@ -4,8 +4,8 @@ import type { Refusal, ViewEntry } from '../state/events.js';
 import { enter } from './enter.js';
 import { readOnly } from './guard.js';
 import type { RunHandle } from './handle.js';
-import { standNow } from './plan.js';
 import { deepFreeze } from './plain-output.js';
+import { standNow } from './plan.js';
 
 export interface MadeView {
   readonly messages: readonly Message[];
@@ -30,9 +30,17 @@ export async function makeView(handle: RunHandle, turn: number): Promise<MadeVie
     if (settled.kind !== 'value') throw settled.kind === 'threw' ? settled.error : undefined;
     given = settled.value;
   } catch (thrown) {
-    throw new GuardloopError('CONFIG_INVALID', `The view of the run threw before turn ${turn} of agent ${handle.state.agent}. Mend it; it gives a list of messages and texts.`, { cause: thrown });
+    throw new GuardloopError(
+      'CONFIG_INVALID',
+      `The view of the run threw before turn ${turn} of agent ${handle.state.agent}. Mend it; it gives a list of messages and texts.`,
+      { cause: thrown },
+    );
   }
-  if (!Array.isArray(given)) throw new GuardloopError('CONFIG_INVALID', `The view of the run gave no list before turn ${turn}. Return a list of the messages it was given and of { text }.`);
+  if (!Array.isArray(given))
+    throw new GuardloopError(
+      'CONFIG_INVALID',
+      `The view of the run gave no list before turn ${turn}. Return a list of the messages it was given and of { text }.`,
+    );
 
   const known = new Map(conversation.view.map((message) => [message.id, message]));
   const messages: Message[] = [];
@@ -44,16 +52,34 @@ export async function makeView(handle: RunHandle, turn: number): Promise<MadeVie
       messages.push(message);
       continue;
     }
-    if (typeof text !== 'string') throw new GuardloopError('CONFIG_INVALID', `The view of the run gave something that is neither a message it was given nor { text }. Return only those.`);
+    if (typeof text !== 'string')
+      throw new GuardloopError(
+        'CONFIG_INVALID',
+        `The view of the run gave something that is neither a message it was given nor { text }. Return only those.`,
+      );
     const label = { origin: 'developer', integrity: conversation.isUntrusted ? 'untrusted' : 'trusted' } as const;
     let item = handle.viewItems.get(text);
     if (item === undefined) {
-      item = deepFreeze({ role: 'user', id: `${handle.state.id}/${turn}/v${fresh.length + 1}`, via: 'view', parts: [{ type: 'text', text, label }], label });
+      item = deepFreeze({
+        role: 'user',
+        id: `${handle.state.id}/${turn}/v${fresh.length + 1}`,
+        via: 'view',
+        parts: [{ type: 'text', text, label }],
+        label,
+      });
       fresh.push(item);
     }
     messages.push(item);
   }
-  const entered = await enter(handle, { subject: `${handle.state.id}/${turn}/view`, about: 'view', agent: handle.state.agent, fresh, history: [], guards: fresh.length > 0 ? standNow(handle).input : [], stays: conversation.activations.length - 1 });
+  const entered = await enter(handle, {
+    subject: `${handle.state.id}/${turn}/view`,
+    about: 'view',
+    agent: handle.state.agent,
+    fresh,
+    history: [],
+    guards: fresh.length > 0 ? standNow(handle).input : [],
+    stays: conversation.activations.length - 1,
+  });
   if (entered.isStopped || entered.refusal) return { ...all, refusal: entered.refusal, isStopped: entered.isStopped };
   const passed = new Map(entered.items.map((item) => [item.id, item]));
   for (const item of fresh) {
@@ -62,7 +88,11 @@ export async function makeView(handle: RunHandle, turn: number): Promise<MadeVie
     handle.viewItems.set(text, final);
   }
   const chosen = keepPairs(messages.map((message) => passed.get(message.id) ?? message));
-  return { ...all, messages: chosen, entries: chosen.map((message): ViewEntry => (known.has(message.id) ? message.id : (message as UserMessage))) };
+  return {
+    ...all,
+    messages: chosen,
+    entries: chosen.map((message): ViewEntry => (known.has(message.id) ? message.id : (message as UserMessage))),
+  };
 }
 
 /** Leaves out answers whose calls are not all followed by their results, and results without their call. */
@@ -76,7 +106,10 @@ export function keepPairs(messages: readonly Message[]): readonly Message[] {
       continue;
     }
     const results = messages.slice(index + 1, index + 1 + message.calls.length);
-    if (results.length === message.calls.length && results.every((result, at) => result.role === 'tool' && result.callId === message.calls[at]?.id)) {
+    if (
+      results.length === message.calls.length &&
+      results.every((result, at) => result.role === 'tool' && result.callId === message.calls[at]?.id)
+    ) {
       kept.push(message, ...results);
       index += results.length;
     }

@@ -26,10 +26,16 @@ export function errorEnd({ status, errorClass, summary, retryable = false, label
   });
 }
 
-export const deniedEnd = (refusal: Refusal): CallEnd => errorEnd({ status: 'denied', errorClass: 'denied', summary: refusal.reason, refusal });
-export const abortedEnd = (why = 'The run was stopped before this call was started.'): CallEnd => errorEnd({ status: 'aborted', errorClass: 'aborted', summary: why });
+export const deniedEnd = (refusal: Refusal): CallEnd =>
+  errorEnd({ status: 'denied', errorClass: 'denied', summary: refusal.reason, refusal });
+export const abortedEnd = (why = 'The run was stopped before this call was started.'): CallEnd =>
+  errorEnd({ status: 'aborted', errorClass: 'aborted', summary: why });
 export const limitEnd = (limit: LimitName): CallEnd => abortedEnd(`This call was not started: the limit ${limit} of the run is reached.`);
 export const withheldEnd = (tool: string, refusal: Refusal): CallEnd =>
   errorEnd({ status: 'error', errorClass: 'denied', summary: `${tool} ran; its result was withheld: ${refusal.reason}`, refusal });
 export const unknownEnd = (tool: string, why: string): CallEnd =>
-  errorEnd({ status: 'unknown', errorClass: 'timeout', summary: `${tool} was started, but ${why}; it may have happened. Do not call it again before you have looked.` });
+  errorEnd({
+    status: 'unknown',
+    errorClass: 'timeout',
+    summary: `${tool} was started, but ${why}; it may have happened. Do not call it again before you have looked.`,
+  });

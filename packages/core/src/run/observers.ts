@@ -1,7 +1,7 @@
 import { EventEmitter } from 'eventemitter3';
 import { safeCause } from '../errors.js';
 import type { ObserverErrorEvent, RunEvent } from '../state/events.js';
-import { isPromise } from './handle.js';
+import { isPromise } from './is-promise.js';
 import type { Observer } from './types.js';
 
 type Listener = (event: RunEvent) => unknown;
@@ -16,7 +16,9 @@ export class Observers {
   ) {
     for (const observer of observers) {
       if (typeof observer === 'function') this.emitter.on('*', this.contain(observer as Listener));
-      else for (const [type, listener] of Object.entries(observer)) if (typeof listener === 'function') this.emitter.on(type, this.contain(listener as Listener));
+      else
+        for (const [type, listener] of Object.entries(observer))
+          if (typeof listener === 'function') this.emitter.on(type, this.contain(listener as Listener));
     }
   }
 

@@ -1,16 +1,33 @@
 import { coverageOf } from '../define/coverage.js';
-import { describe, DefinitionReader, invalid, isName } from '../define/definition-reader.js';
 import { guardrailSpecOf } from '../define/definition.js';
+import { DefinitionReader, describe, invalid, isName } from '../define/definition-reader.js';
 import { readGuardrails } from '../define/guardrail.js';
 import type { AgentSpec, GuardrailSpec, ProjectFunction } from '../define/specs.js';
 import type { AssistantMessage, Label, Model, Part, UserMessage } from '../model/types.js';
 import type { LimitName } from '../state/events.js';
-import { type Clock, systemClock } from './clock.js';
+import type { Clock } from './clock.js';
+import { systemClock } from './clock.js';
 import type { Settings } from './handle.js';
 import { deepFreeze } from './plain-output.js';
 import type { HistoryItem, Observer, QuarantineStore, SessionReference, View } from './types.js';
 
-const shared = ['context', 'limits', 'onLimit', 'guardrails', 'strict', 'release', 'reasoning', 'quarantine', 'project', 'view', 'observers', 'signal', 'concurrency', 'model', 'clock'] as const;
+const shared = [
+  'context',
+  'limits',
+  'onLimit',
+  'guardrails',
+  'strict',
+  'release',
+  'reasoning',
+  'quarantine',
+  'project',
+  'view',
+  'observers',
+  'signal',
+  'concurrency',
+  'model',
+  'clock',
+] as const;
 const ofRun = [...shared, 'session', 'history', 'unfinished', 'runId'] as const;
 const ofResume = [...shared, 'decisions', 'accept', 'input', 'history'] as const;
 type Name = (typeof ofRun)[number] | (typeof ofResume)[number];
@@ -41,11 +58,18 @@ export function readOptions(door: 'run' | 'stream' | 'resume', given: unknown, a
   const guards = guardsOf(reader.get('guardrails'));
   if (reader.flag('strict')) refuseGaps(agent, guards);
   const concurrency = reader.get('concurrency') ?? 8;
-  if (typeof concurrency !== 'number' || !(concurrency >= 1) || (!Number.isInteger(concurrency) && concurrency !== Number.POSITIVE_INFINITY)) reader.refuse('concurrency', 'Give a whole number from 1.');
+  if (
+    typeof concurrency !== 'number' ||
+    !(concurrency >= 1) ||
+    (!Number.isInteger(concurrency) && concurrency !== Number.POSITIVE_INFINITY)
+  )
+    reader.refuse('concurrency', 'Give a whole number from 1.');
   const signal = reader.get('signal');
-  if (signal !== undefined && typeof (signal as AbortSignal).addEventListener !== 'function') reader.refuse('signal', 'Give an AbortSignal, or leave it out.');
+  if (signal !== undefined && typeof (signal as AbortSignal).addEventListener !== 'function')
+    reader.refuse('signal', 'Give an AbortSignal, or leave it out.');
   const runId = reader.get('runId');
-  if (runId !== undefined && (!isName(runId) || runId.includes('/'))) reader.refuse('runId', 'Give a text without / and control characters, or leave it out.');
+  if (runId !== undefined && (!isName(runId) || runId.includes('/')))
+    reader.refuse('runId', 'Give a text without / and control characters, or leave it out.');
   return {
     context: reader.get('context'),
     limits: reader.get('limits') as Options['limits'],
@@ -80,7 +104,12 @@ function guardsOf(given: unknown): readonly GuardrailSpec[] {
   if (given === undefined) return noGuards;
   if (!Array.isArray(given)) return invalid(`The option \`guardrails\` is ${describe(given)}. Give a list of guardrails.`);
   const known = readLists.get(given);
-  if (known && known.length === given.length && known.every((spec, index) => spec === guardrailSpecOf(given[index], 'An entry of the option `guardrails`'))) return known;
+  if (
+    known &&
+    known.length === given.length &&
+    known.every((spec, index) => spec === guardrailSpecOf(given[index], 'An entry of the option `guardrails`'))
+  )
+    return known;
   const specs = Object.freeze(readGuardrails(given as readonly unknown[], 'the run'));
   readLists.set(given, specs);
   return specs;
@@ -88,13 +117,24 @@ function guardsOf(given: unknown): readonly GuardrailSpec[] {
 
 /** Refuses a run where a surface has no guardrail, or a tool runs at the provider. */
 function refuseGaps(agent: AgentSpec, guards: readonly GuardrailSpec[]): void {
-  const gaps = coverageOf(agent, guards).flatMap((entry) => entry.unguarded.map((surface) => `${entry.agent}${entry.tool === undefined ? '' : ` > ${entry.tool}`}${entry.isProviderTool ? ' (runs at the provider)' : ''}: ${surface}`));
-  if (gaps.length > 0) invalid(`The run is strict, and these surfaces have no guardrail: ${gaps.join('; ')}. Add guardrails that stand there (coverage() lists all), or leave \`strict\` out.`);
+  const gaps = coverageOf(agent, guards).flatMap((entry) =>
+    entry.unguarded.map(
+      (surface) =>
+        `${entry.agent}${entry.tool === undefined ? '' : ` > ${entry.tool}`}${entry.isProviderTool ? ' (runs at the provider)' : ''}: ${surface}`,
+    ),
+  );
+  if (gaps.length > 0)
+    invalid(
+      `The run is strict, and these surfaces have no guardrail: ${gaps.join('; ')}. Add guardrails that stand there (coverage() lists all), or leave \`strict\` out.`,
+    );
 }
 
 function withMethods<T>(given: unknown, name: string, methods: readonly string[]): T | undefined {
   if (given === undefined) return undefined;
-  const isFit = typeof given === 'object' && given !== null && methods.every((method) => typeof (given as Record<string, unknown>)[method] === 'function');
+  const isFit =
+    typeof given === 'object' &&
+    given !== null &&
+    methods.every((method) => typeof (given as Record<string, unknown>)[method] === 'function');
   return isFit ? (given as T) : invalid(`The option \`${name}\` is ${describe(given)}. Give an object with ${methods.join(', ')}.`);
 }
 
@@ -114,7 +154,9 @@ function readHistory(items: readonly unknown[]): readonly HistoryItem[] {
   for (const item of items) {
     const { role, text } = (typeof item === 'object' && item !== null ? item : {}) as { role?: unknown; text?: unknown };
     if ((role !== 'user' && role !== 'assistant') || typeof text !== 'string') {
-      invalid(`An item of the option \`history\` has the role ${describe(role)} and ${describe(text) === '"' ? 'no text' : `a text that is ${typeof text}`}. Give { role: 'user' | 'assistant', text }: other roles, tool calls and results are not taken from elsewhere.`);
+      invalid(
+        `An item of the option \`history\` has the role ${describe(role)} and ${describe(text) === '"' ? 'no text' : `a text that is ${typeof text}`}. Give { role: 'user' | 'assistant', text }: other roles, tool calls and results are not taken from elsewhere.`,
+      );
     }
   }
   return items as readonly HistoryItem[];
@@ -124,7 +166,12 @@ const user: Label = Object.freeze({ origin: 'user', integrity: 'trusted' });
 const fromElsewhere: Label = Object.freeze({ origin: 'user', integrity: 'untrusted' });
 
 /** The messages that a run begins with: history from elsewhere, then what the user says. Throws CONFIG_INVALID. */
-export function readInput(input: unknown, history: readonly HistoryItem[], runId: string, agent: string): readonly (UserMessage | AssistantMessage)[] {
+export function readInput(
+  input: unknown,
+  history: readonly HistoryItem[],
+  runId: string,
+  agent: string,
+): readonly (UserMessage | AssistantMessage)[] {
   const messages: (UserMessage | AssistantMessage)[] = history.map(({ role, text }, index) => {
     const id = `${runId}/i${index + 1}`;
     return role === 'user'
@@ -138,17 +185,31 @@ export function readInput(input: unknown, history: readonly HistoryItem[], runId
 }
 
 function readParts(input: unknown): readonly Part[] {
-  const expected = "Give a text, or a list of parts: { type: 'text', text }, { type: 'image', mediaType, data | url }, { type: 'file', mediaType, data | url }";
+  const expected =
+    "Give a text, or a list of parts: { type: 'text', text }, { type: 'image', mediaType, data | url }, { type: 'file', mediaType, data | url }";
   if (!Array.isArray(input)) return invalid(`The input of the run is ${describe(input)}. ${expected}.`);
   if (input.length === 0) return invalid(`The input of the run is an empty list. ${expected}.`);
   return (input as unknown[]).map((part) => {
-    const given = (typeof part === 'object' && part !== null ? part : {}) as { type?: unknown; text?: unknown; data?: unknown; url?: unknown; mediaType?: unknown; name?: unknown; label?: unknown };
-    if ('role' in given) invalid(`A part of the run's input has a role. ${expected}; what was said before goes into the option \`history\`.`);
+    const given = (typeof part === 'object' && part !== null ? part : {}) as {
+      type?: unknown;
+      text?: unknown;
+      data?: unknown;
+      url?: unknown;
+      mediaType?: unknown;
+      name?: unknown;
+      label?: unknown;
+    };
+    if ('role' in given)
+      invalid(`A part of the run's input has a role. ${expected}; what was said before goes into the option \`history\`.`);
     const label = readLabel(given.label);
     if (given.type === 'text' && typeof given.text === 'string') return { type: 'text', text: given.text, label };
     const { data, url, mediaType } = given;
     const hasOne = (typeof data === 'string') !== (typeof url === 'string');
-    if ((given.type === 'image' || given.type === 'file') && hasOne && (typeof mediaType === 'string' || (given.type === 'image' && typeof url === 'string'))) {
+    if (
+      (given.type === 'image' || given.type === 'file') &&
+      hasOne &&
+      (typeof mediaType === 'string' || (given.type === 'image' && typeof url === 'string'))
+    ) {
       return {
         type: given.type,
         ...(mediaType === undefined ? {} : { mediaType }),
@@ -164,6 +225,7 @@ function readParts(input: unknown): readonly Part[] {
 function readLabel(given: unknown): Label {
   if (given === undefined) return user;
   const { origin, integrity } = (typeof given === 'object' && given !== null ? given : {}) as { origin?: unknown; integrity?: unknown };
-  if (typeof origin !== 'string' || (integrity !== 'trusted' && integrity !== 'untrusted')) return invalid("The label of an input part does not fit. Give { origin, integrity: 'trusted' | 'untrusted' }, or leave it out.");
+  if (typeof origin !== 'string' || (integrity !== 'trusted' && integrity !== 'untrusted'))
+    return invalid("The label of an input part does not fit. Give { origin, integrity: 'trusted' | 'untrusted' }, or leave it out.");
   return { origin: origin as Label['origin'], integrity };
 }

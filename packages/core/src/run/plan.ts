@@ -1,9 +1,13 @@
+import { checkModel } from '../define/agent-model.js';
+import { checkSettings } from '../define/agent-settings.js';
+import { refuseSharedNames } from '../define/guardrail.js';
 import type { AgentSpec, GuardrailSpec, HandoffSpec } from '../define/specs.js';
 import { GuardloopError } from '../errors.js';
 import type { Model, ModelSettings, ToolSpec as OfferedTool } from '../model/types.js';
 import { readObservationTool } from '../project/spill.js';
 import type { GuardEntry, Manifest, Surface } from '../state/events.js';
-import { isPromise, type RunHandle } from './handle.js';
+import type { RunHandle } from './handle.js';
+import { isPromise } from './is-promise.js';
 import type { Offered, Placed, Plan, Stand } from './stand.js';
 
 const stands = new WeakMap<AgentSpec, Stand>();
@@ -18,7 +22,11 @@ export function standOf(agent: AgentSpec, runGuards: readonly GuardrailSpec[]): 
 }
 
 function buildStand(agent: AgentSpec, runGuards: readonly GuardrailSpec[]): Stand {
-  const common: Placed[] = [...runGuards.map((spec) => ({ spec, level: 'run' as const })), ...agent.guardrails.map((spec) => ({ spec, level: 'agent' as const }))];
+  refuseSharedNames([...runGuards, ...agent.guardrails], `by the run and agent ${agent.name}`);
+  const common: Placed[] = [
+    ...runGuards.map((spec) => ({ spec, level: 'run' as const })),
+    ...agent.guardrails.map((spec) => ({ spec, level: 'agent' as const })),
+  ];
   const on = (surface: Surface): Placed[] => common.filter(({ spec }) => spec.on.includes(surface));
   const observation = readObservationTool(agent.tools);
   const tools = observation ? [...agent.tools, observation] : agent.tools;
@@ -38,7 +46,10 @@ function buildStand(agent: AgentSpec, runGuards: readonly GuardrailSpec[]): Stan
     new Map(
       tools.map((tool): [string, readonly Placed[]] => [
         tool.name,
-        [...on(surface).filter(({ spec }) => spec.matchesTool(tool.name)), ...tool.guardrails.filter((spec) => spec.on.includes(surface)).map((spec) => ({ spec, level: 'tool' as const }))],
+        [
+          ...on(surface).filter(({ spec }) => spec.matchesTool(tool.name)),
+          ...tool.guardrails.filter((spec) => spec.on.includes(surface)).map((spec) => ({ spec, level: 'tool' as const })),
+        ],
       ]),
     );
   const offeredNow = entries.filter(({ offered }) => offered.spec.enabled !== false);
@@ -79,7 +90,11 @@ export function manifestOf(stand: Stand, agents: ReadonlyMap<string, AgentSpec>)
 /** What stands around the active agent. Computes nothing of the user's. */
 export function standNow(handle: RunHandle): Stand {
   const agent = handle.agents.get(handle.state.agent);
-  if (agent === undefined) throw new GuardloopError('RESUME_MISMATCH', `The log's active agent ${handle.state.agent} is not reachable from the agent given. Give an agent that reaches it.`);
+  if (agent === undefined)
+    throw new GuardloopError(
+      'RESUME_MISMATCH',
+      `The log's active agent ${handle.state.agent} is not reachable from the agent given. Give an agent that reaches it.`,
+    );
   return standOf(agent, handle.root.runGuards);
 }
 
@@ -97,26 +112,39 @@ export async function planOf(handle: RunHandle): Promise<Plan> {
       if (settled.kind === 'threw') throw settled.error;
       instructions = settled.kind === 'value' ? settled.value : '';
     } else instructions = given as string;
-    if (typeof instructions !== 'string') throw new GuardloopError('CONFIG_INVALID', `The instructions of agent ${agent.name} gave a ${typeof instructions}. Return a string.`);
+    if (typeof instructions !== 'string')
+      throw new GuardloopError('CONFIG_INVALID', `The instructions of agent ${agent.name} gave a ${typeof instructions}. Return a string.`);
   }
   handle.plan = { stand, instructions };
   return handle.plan;
 }
 
 /** The tools that are offered in a turn. */
-export function offerTools(handle: RunHandle, stand: Stand, turn: number): { readonly wire: readonly OfferedTool[]; readonly names: ReadonlyMap<string, Offered> } {
+export function offerTools(
+  handle: RunHandle,
+  stand: Stand,
+  turn: number,
+): { readonly wire: readonly OfferedTool[]; readonly names: ReadonlyMap<string, Offered> } {
   if (stand.wire) return { wire: stand.wire, names: stand.names };
-  const entries = stand.tools.filter(({ offered: { spec } }) => (typeof spec.enabled === 'function' ? spec.enabled({ context: handle.root.context, turn }) === true : spec.enabled));
+  const entries = stand.tools.filter(({ offered: { spec } }) =>
+    typeof spec.enabled === 'function' ? spec.enabled({ context: handle.root.context, turn }) === true : spec.enabled,
+  );
   return { wire: entries.map(({ wire }) => wire), names: new Map(entries.map(({ offered }) => [offered.spec.name, offered])) };
 }
 
+/** The model of a turn. Throws CONFIG_INVALID for what is none, or runs tools of its own that the agent does not list. */
 export function modelOf(handle: RunHandle, agent: AgentSpec, turn: number): Model {
-  const model = handle.root.settings.model ?? agent.model;
-  return typeof model === 'function' ? model({ context: handle.root.context, turn }) : model;
+  const own = handle.root.settings.model ?? agent.model;
+  const model = typeof own === 'function' ? own({ context: handle.root.context, turn }) : own;
+  if (model !== agent.model) checkModel(model, { owner: `Agent ${agent.name}`, unguarded: agent.providerTools });
+  return model;
 }
 
+/** The settings of a turn. Throws CONFIG_INVALID. */
 export function settingsOf(handle: RunHandle, agent: AgentSpec, turn: number): ModelSettings {
-  return typeof agent.settings === 'function' ? agent.settings({ context: handle.root.context, turn }) : agent.settings;
+  return typeof agent.settings === 'function'
+    ? checkSettings(agent.settings({ context: handle.root.context, turn }), `Agent ${agent.name}`)
+    : agent.settings;
 }
 
 /** The guardrails of a call of this tool; those of a tool that is not there any more are the run's and the agent's. */

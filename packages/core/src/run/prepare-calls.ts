@@ -1,12 +1,15 @@
 import type { HandoffSpec, ToolSpec } from '../define/specs.js';
 import type { HandoffSubject, ToolInputSubject } from '../define/types.js';
 import type { JsonObject, JsonValue, Label, ModelCall } from '../model/types.js';
-import { type CompiledSchema, describeIssues } from '../schema.js';
+import type { CompiledSchema } from '../schema.js';
+import { describeIssues } from '../schema.js';
 import { canonicalJson } from '../state/canonical-json.js';
 import type { CallEnd, RecordedCall } from '../state/events.js';
 import type { Finishing, RawAnswer } from './answer.js';
-import { judge, type Ruling, readOnly } from './guard.js';
-import { isPromise, type RunHandle } from './handle.js';
+import type { Ruling } from './guard.js';
+import { judge, readOnly } from './guard.js';
+import type { RunHandle } from './handle.js';
+import { isPromise } from './is-promise.js';
 import { abortedEnd, deniedEnd, errorEnd } from './observations.js';
 import { deepFreeze } from './plain-output.js';
 import { guardsOfTool, standNow, standOf } from './plan.js';
@@ -23,7 +26,11 @@ const nameForm = /^[a-zA-Z0-9_-]{1,64}$/;
 const empty: JsonObject = Object.freeze({});
 
 /** Finds, parses and judges all calls of an answer together. Never throws for what a model gave. */
-export function prepareCalls(handle: RunHandle, answer: RawAnswer, { turn, names, label }: Finishing): readonly RecordedCall[] | Promise<readonly RecordedCall[]> {
+export function prepareCalls(
+  handle: RunHandle,
+  answer: RawAnswer,
+  { turn, names, label }: Finishing,
+): readonly RecordedCall[] | Promise<readonly RecordedCall[]> {
   const { calls } = answer;
   handle.parsed.clear();
   handle.returned.clear();
@@ -32,16 +39,36 @@ export function prepareCalls(handle: RunHandle, answer: RawAnswer, { turn, names
     const id = `${turn}.${index}`;
     const offered = names.get(call.name);
     if (offered?.kind === 'handoff') {
-      if (firstHandoff >= 0) return ended(call, id, 'handoff', errorEnd({ status: 'aborted', errorClass: 'aborted', summary: 'Only the first handoff of an answer is tried, and this was a later one.' }));
+      if (firstHandoff >= 0)
+        return ended(
+          call,
+          id,
+          'handoff',
+          errorEnd({
+            status: 'aborted',
+            errorClass: 'aborted',
+            summary: 'Only the first handoff of an answer is tried, and this was a later one.',
+          }),
+        );
       firstHandoff = index;
     }
     return prepareCall(handle, call, { id, offered, label, names });
   });
-  return preparing.some(isPromise) ? Promise.all(preparing).then((prepared) => markCopies(handle, prepared)) : markCopies(handle, preparing as RecordedCall[]);
+  return preparing.some(isPromise)
+    ? Promise.all(preparing).then((prepared) => markCopies(handle, prepared))
+    : markCopies(handle, preparing as RecordedCall[]);
 }
 
 function ended(call: ModelCall, id: string, kind: RecordedCall['kind'], end: CallEnd, revision = 0): RecordedCall {
-  return deepFreeze({ id, ...(call.providerId === undefined ? {} : { providerId: call.providerId }), name: nameForm.test(call.name) ? call.name : 'unknown_tool', input: empty, kind, revision, end });
+  return deepFreeze({
+    id,
+    ...(call.providerId === undefined ? {} : { providerId: call.providerId }),
+    name: nameForm.test(call.name) ? call.name : 'unknown_tool',
+    input: empty,
+    kind,
+    revision,
+    end,
+  });
 }
 
 interface Preparing {
@@ -62,18 +89,47 @@ function prepareCall(handle: RunHandle, call: ModelCall, preparing: Preparing): 
   const { id, offered, names } = preparing;
   if (offered === undefined) {
     const known = [...names.keys()].join(', ');
-    return ended(call, id, 'unknown', errorEnd({ status: 'error', errorClass: 'unknown_tool', summary: known === '' ? 'There is no tool of this name; there are no tools.' : `There is no tool of this name. Use one of: ${known}.` }));
+    return ended(
+      call,
+      id,
+      'unknown',
+      errorEnd({
+        status: 'error',
+        errorClass: 'unknown_tool',
+        summary:
+          known === '' ? 'There is no tool of this name; there are no tools.' : `There is no tool of this name. Use one of: ${known}.`,
+      }),
+    );
   }
   const kind = kindOf(offered);
   const schema = offered.spec.input;
   const raw = readArguments(call, schema);
-  if (typeof raw === 'string') return ended(call, id, kind, errorEnd({ status: 'error', errorClass: 'invalid_input', summary: `${offered.spec.name}: ${raw}`, retryable: true }));
+  if (typeof raw === 'string')
+    return ended(
+      call,
+      id,
+      kind,
+      errorEnd({ status: 'error', errorClass: 'invalid_input', summary: `${offered.spec.name}: ${raw}`, retryable: true }),
+    );
   const parsing = schema ? schema.parse(raw) : ({ ok: true, value: raw } as const);
   const go = (parsed: Awaited<ReturnType<CompiledSchema['parse']>>): RecordedCall | Promise<RecordedCall> => {
-    if (!parsed.ok) return ended(call, id, kind, errorEnd({ status: 'error', errorClass: 'invalid_input', summary: `${offered.spec.name}: ${describeIssues(parsed.issues)}`, retryable: true }));
+    if (!parsed.ok)
+      return ended(
+        call,
+        id,
+        kind,
+        errorEnd({
+          status: 'error',
+          errorClass: 'invalid_input',
+          summary: `${offered.spec.name}: ${describeIssues(parsed.issues)}`,
+          retryable: true,
+        }),
+      );
     const input: CallInput = { raw: deepFreeze(raw), parsed: deepFreeze(parsed.value) };
     const { label } = preparing;
-    return offered.kind === 'handoff' ? prepareHandoff(handle, call, { id, label, input, spec: offered.spec }) : prepareTool(handle, call, { id, label, input, spec: offered.spec });
+    return offered.kind === 'handoff'
+      ? prepareHandoff(handle, call, { id, label, input, spec: offered.spec })
+      : prepareTool(handle, call, { id, label, input, spec: offered.spec });
   };
   return isPromise(parsing) ? Promise.resolve(parsing).then(go) : go(parsing as Awaited<typeof parsing>);
 }
@@ -106,7 +162,13 @@ function prepareTool(handle: RunHandle, call: ModelCall, preparing: Parsed<ToolS
     if (ruling.refusal) return refused(handle, call, id, kindOfTool(spec), ruling);
     handle.parsed.set(id, ruling.value.parsed);
     const { providerId } = call;
-    const recorded: { -readonly [K in keyof RecordedCall]: RecordedCall[K] } = { id, name: spec.name, input: ruling.value.raw, kind: kindOfTool(spec), revision: ruling.revision };
+    const recorded: { -readonly [K in keyof RecordedCall]: RecordedCall[K] } = {
+      id,
+      name: spec.name,
+      input: ruling.value.raw,
+      kind: kindOfTool(spec),
+      revision: ruling.revision,
+    };
     if (providerId !== undefined) recorded.providerId = providerId;
     if (ruling.asks.length > 0) recorded.asks = deepFreeze(ruling.asks);
     return Object.freeze(recorded);
@@ -132,7 +194,10 @@ export interface ToolInputMatter {
 }
 
 /** Asks the guardrails of a call's input: when it is prepared, after an approval, after an edit. */
-export function judgeToolInput(handle: RunHandle, { id, about, spec, input, label, revision, phases }: ToolInputMatter): Ruling<CallInput> | Promise<Ruling<CallInput>> {
+export function judgeToolInput(
+  handle: RunHandle,
+  { id, about, spec, input, label, revision, phases }: ToolInputMatter,
+): Ruling<CallInput> | Promise<Ruling<CallInput>> {
   return judge<CallInput>(handle, {
     surface: 'toolInput',
     subject: `${handle.state.id}/${id}`,
@@ -142,12 +207,23 @@ export function judgeToolInput(handle: RunHandle, { id, about, spec, input, labe
     guards: guardsOfTool(standNow(handle), 'toolInput', spec.name),
     phases,
     canAsk: true,
-    toSubject: ({ raw, parsed }): ToolInputSubject => Object.freeze({ surface: 'toolInput', content: JSON.stringify(raw), label, tool: spec.name, callId: id, input: parsed, raw, flow: spec.flow }),
+    toSubject: ({ raw, parsed }): ToolInputSubject =>
+      Object.freeze({
+        surface: 'toolInput',
+        content: JSON.stringify(raw),
+        label,
+        tool: spec.name,
+        callId: id,
+        input: parsed,
+        raw,
+        flow: spec.flow,
+      }),
     rewrite: ({ raw }, by) => {
       const next = rewriteObject(raw, by);
       if (next === undefined) return undefined;
       const parsing = spec.input.parse(next);
-      const fit = (parsed: Awaited<typeof parsing>) => (parsed.ok ? { value: { raw: deepFreeze(next), parsed: deepFreeze(parsed.value) } } : undefined);
+      const fit = (parsed: Awaited<typeof parsing>) =>
+        parsed.ok ? { value: { raw: deepFreeze(next), parsed: deepFreeze(parsed.value) } } : undefined;
       return isPromise(parsing) ? Promise.resolve(parsing).then(fit) : fit(parsing as Awaited<typeof parsing>);
     },
   });
@@ -176,11 +252,26 @@ function prepareHandoff(handle: RunHandle, call: ModelCall, preparing: Parsed<Ha
   const to = typeof spec.target === 'string' ? spec.target : spec.target.name;
   let brief: string;
   try {
-    brief = spec.brief ? spec.brief(input.parsed as never) : Object.keys(input.raw).length > 0 ? JSON.stringify(input.raw) : `Handed off from ${handle.state.agent}.`;
+    brief = spec.brief
+      ? spec.brief(input.parsed as never)
+      : Object.keys(input.raw).length > 0
+        ? JSON.stringify(input.raw)
+        : `Handed off from ${handle.state.agent}.`;
   } catch {
-    return ended(call, id, 'handoff', errorEnd({ status: 'error', errorClass: 'failed', summary: `The brief for ${to} could not be made; the conversation stays here.` }));
+    return ended(
+      call,
+      id,
+      'handoff',
+      errorEnd({ status: 'error', errorClass: 'failed', summary: `The brief for ${to} could not be made; the conversation stays here.` }),
+    );
   }
-  if (typeof brief !== 'string') return ended(call, id, 'handoff', errorEnd({ status: 'error', errorClass: 'failed', summary: `The brief for ${to} could not be made; the conversation stays here.` }));
+  if (typeof brief !== 'string')
+    return ended(
+      call,
+      id,
+      'handoff',
+      errorEnd({ status: 'error', errorClass: 'failed', summary: `The brief for ${to} could not be made; the conversation stays here.` }),
+    );
   const judging = judgeHandoff(handle, { id, to, brief, label, revision: 0, history: handle.messages, phases: 'both' });
   const settle = (ruling: Ruling<string>): RecordedCall => {
     if (ruling.isStopped) return ended(call, id, 'handoff', abortedEnd());
@@ -221,7 +312,10 @@ export function handoffGuards(handle: RunHandle, to: string): readonly Placed[] 
   return own.length === 0 ? source : [...source, ...own];
 }
 
-export function judgeHandoff(handle: RunHandle, { id, about, to, brief, label, revision, history, phases }: HandoffMatter): Ruling<string> | Promise<Ruling<string>> {
+export function judgeHandoff(
+  handle: RunHandle,
+  { id, about, to, brief, label, revision, history, phases }: HandoffMatter,
+): Ruling<string> | Promise<Ruling<string>> {
   return judge<string>(handle, {
     surface: 'handoff',
     subject: `${handle.state.id}/${id}`,
@@ -231,7 +325,17 @@ export function judgeHandoff(handle: RunHandle, { id, about, to, brief, label, r
     guards: handoffGuards(handle, to),
     phases,
     canAsk: true,
-    toSubject: (content): HandoffSubject => Object.freeze({ surface: 'handoff', content, label, from: handle.state.agent, to, brief: content, history: readOnly(history), callId: id }),
+    toSubject: (content): HandoffSubject =>
+      Object.freeze({
+        surface: 'handoff',
+        content,
+        label,
+        from: handle.state.agent,
+        to,
+        brief: content,
+        history: readOnly(history),
+        callId: id,
+      }),
     rewrite: (current, by) => {
       const text = rewriteText(current, by);
       return text === undefined ? undefined : { value: text };

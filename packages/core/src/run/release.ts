@@ -1,7 +1,8 @@
 import type { OutputSubject, Span } from '../define/types.js';
 import type { Label } from '../model/types.js';
 import type { Refusal } from '../state/events.js';
-import { isPromise, type RunHandle } from './handle.js';
+import type { RunHandle } from './handle.js';
+import { isPromise } from './is-promise.js';
 import { applySpans, readSpans } from './rewrite-text.js';
 import type { Placed } from './stand.js';
 
@@ -159,7 +160,14 @@ class Window {
     const start = cutsCharacter(this.text, from - this.offset) ? from - 1 : from;
     const content = this.text.slice(start - this.offset);
     const began = this.handle.root.clock.now();
-    const subject: OutputSubject = Object.freeze({ surface: 'output', content, label: this.label, value: content, final: false, kind: 'answer' });
+    const subject: OutputSubject = Object.freeze({
+      surface: 'output',
+      content,
+      label: this.label,
+      value: content,
+      final: false,
+      kind: 'answer',
+    });
     const take = (given: unknown): string | Promise<string> => {
       this.ms += this.handle.root.clock.now() - began;
       const spans = this.read(given, start, content.length);
@@ -169,16 +177,21 @@ class Window {
       }
       // A span across the settled edge comes of a context that was cut: look again from where the last span ended.
       const isAcross = spans.some((span) => span.start < this.settled && span.end > this.settled);
-      if (isAcross && isFirstTry && this.lastEnd > start && this.lastEnd <= this.settled) return this.ask(this.lastEnd, until, isLast, false);
+      if (isAcross && isFirstTry && this.lastEnd > start && this.lastEnd <= this.settled)
+        return this.ask(this.lastEnd, until, isLast, false);
       return this.settle(
         until,
-        spans.filter((span) => span.end > this.settled || span.start >= this.settled).map((span) => (span.start < this.settled ? { ...span, start: this.settled } : span)),
+        spans
+          .filter((span) => span.end > this.settled || span.start >= this.settled)
+          .map((span) => (span.start < this.settled ? { ...span, start: this.settled } : span)),
       );
     };
     try {
       const given = this.placed.spec.rewrite?.(subject, this.info() as never);
       if (!isPromise(given)) return take(given);
-      return this.handle.wait(given, this.placed.spec.timeoutMs).then((outcome) => take(outcome.kind === 'value' ? outcome.value : undefined));
+      return this.handle
+        .wait(given, this.placed.spec.timeoutMs)
+        .then((outcome) => take(outcome.kind === 'value' ? outcome.value : undefined));
     } catch {
       return take(undefined);
     }

@@ -1,7 +1,8 @@
 import { GuardloopError } from '../errors.js';
 import type { Approval } from '../state/events.js';
 import type { RunState } from '../state/state.js';
-import { isPromise, type RunHandle } from './handle.js';
+import type { RunHandle } from './handle.js';
+import { isPromise } from './is-promise.js';
 import type { RunResult } from './types.js';
 
 /** What a run came to, for the caller. */
@@ -27,7 +28,15 @@ export async function resultOf(handle: RunHandle): Promise<RunResult> {
       return { ...base, status: 'completed', text: ended.text ?? '', output: await outputOf(handle, ended.text ?? '', ended.value) };
     case 'blocked': {
       const { surface = 'output', by = '', reason = '', failed } = ended.refusal ?? {};
-      return { ...base, status: 'blocked', surface, by, reason, ...(ended.reply === undefined ? {} : { reply: ended.reply }), ...(failed ? { failed } : {}) };
+      return {
+        ...base,
+        status: 'blocked',
+        surface,
+        by,
+        reason,
+        ...(ended.reply === undefined ? {} : { reply: ended.reply }),
+        ...(failed ? { failed } : {}),
+      };
     }
     case 'exhausted':
       return {
@@ -38,7 +47,11 @@ export async function resultOf(handle: RunHandle): Promise<RunResult> {
       };
     case 'failed': {
       const { code = 'INTERNAL', message = 'The run failed.', isRetryable, details } = ended.error ?? {};
-      return { ...base, status: 'failed', error: Object.assign(new GuardloopError(code, message, { isRetryable, details, cause: ended.error?.cause })) };
+      return {
+        ...base,
+        status: 'failed',
+        error: Object.assign(new GuardloopError(code, message, { isRetryable, details, cause: ended.error?.cause })),
+      };
     }
     case 'cancelled':
       return { ...base, status: 'cancelled', ...(ended.cause === undefined ? {} : { cause: ended.cause }) };

@@ -1,6 +1,6 @@
-import type { ReturnedHandoff, ToolSpec } from '../define/specs.js';
-import { spec as specKey } from '../define/specs.js';
+import { returnedHandoff } from '../define/definition.js';
 import { readDetailed } from '../define/detailed.js';
+import type { ToolSpec } from '../define/specs.js';
 import { readToolError } from '../define/tool-error.js';
 import type { OutputSubject, ToolOutputSubject } from '../define/types.js';
 import { GuardloopError } from '../errors.js';
@@ -9,10 +9,14 @@ import { capText, projectedCapChars, resultCapChars } from '../project/cap.js';
 import { isOwnProjection } from '../project/own-projection.js';
 import { describeIssues } from '../schema.js';
 import type { CallEnd, ErrorClass, Refusal } from '../state/events.js';
-import { type CallState, countRepeat } from '../state/state.js';
+import type { CallState } from '../state/state.js';
+import { countRepeat } from '../state/state.js';
 import { readJson } from './answer.js';
-import { judge, type Ruling } from './guard.js';
-import { graceMs, isPromise, type LogDraft, type RunHandle } from './handle.js';
+import type { Ruling } from './guard.js';
+import { judge } from './guard.js';
+import type { LogDraft, RunHandle } from './handle.js';
+import { graceMs } from './handle.js';
+import { isPromise } from './is-promise.js';
 import { coreLabel, errorEnd, unknownEnd, withheldEnd } from './observations.js';
 import { contentText, deepFreeze, plainOutput } from './plain-output.js';
 import { guardsOfTool, standNow } from './plan.js';
@@ -63,9 +67,20 @@ async function runAgent(handle: RunHandle, call: CallState, tool: ToolSpec, inpu
     case 'completed':
       return { kind: 'value', value: result.value };
     case 'halted':
-      return { kind: 'end', end: errorEnd({ status: 'error', errorClass: 'denied', summary: `${tool.name} was stopped by a guardrail.`, refusal: result.refusal }) };
+      return {
+        kind: 'end',
+        end: errorEnd({
+          status: 'error',
+          errorClass: 'denied',
+          summary: `${tool.name} was stopped by a guardrail.`,
+          refusal: result.refusal,
+        }),
+      };
     case 'failed':
-      return { kind: 'end', end: errorEnd({ status: 'error', errorClass: result.errorClass, summary: result.summary, retryable: result.retryable }) };
+      return {
+        kind: 'end',
+        end: errorEnd({ status: 'error', errorClass: result.errorClass, summary: result.summary, retryable: result.retryable }),
+      };
     default:
       return result satisfies never;
   }
@@ -111,7 +126,12 @@ class CallInfo {
   }
 }
 
-async function execute(handle: RunHandle, call: CallState, tool: ToolSpec, { input }: { readonly input: unknown; readonly idempotencyKey: string }): Promise<Outcome> {
+async function execute(
+  handle: RunHandle,
+  call: CallState,
+  tool: ToolSpec,
+  { input }: { readonly input: unknown; readonly idempotencyKey: string },
+): Promise<Outcome> {
   const info = new CallInfo(handle, tool.name, call.call.id);
   let given: unknown;
   try {
@@ -137,7 +157,12 @@ async function execute(handle: RunHandle, call: CallState, tool: ToolSpec, { inp
       return {
         kind: 'end',
         end: tool.repeatable
-          ? errorEnd({ status: 'error', errorClass: 'timeout', summary: `${tool.name} took longer than ${tool.timeoutMs} ms and was stopped.`, retryable: true })
+          ? errorEnd({
+              status: 'error',
+              errorClass: 'timeout',
+              summary: `${tool.name} took longer than ${tool.timeoutMs} ms and was stopped.`,
+              retryable: true,
+            })
           : unknownEnd(tool.name, `it took longer than ${tool.timeoutMs} ms`),
       };
     case 'stopped':
@@ -158,7 +183,12 @@ function failed(tool: ToolSpec, thrown: unknown): Extract<Outcome, { kind: 'erro
   }
   // One sentence, no stack: the first line of the message.
   const line = typeof words === 'string' ? (words.split('\n')[0] ?? '').trim() : '';
-  return { kind: 'error', summary: line === '' ? `${tool.name} failed.` : `${tool.name} failed: ${line}`, errorClass: own?.errorClass ?? 'failed', retryable: own?.retryable ?? false };
+  return {
+    kind: 'error',
+    summary: line === '' ? `${tool.name} failed.` : `${tool.name} failed: ${line}`,
+    errorClass: own?.errorClass ?? 'failed',
+    retryable: own?.retryable ?? false,
+  };
 }
 
 /** The output in the form in which it goes through the guardrails. */
@@ -170,7 +200,12 @@ interface Output {
 }
 
 /** Judges an outcome on `toolOutput`, projects it, and records the end. */
-async function finishCall(handle: RunHandle, call: CallState, tool: ToolSpec, outcome: Exclude<Outcome, { kind: 'waiting' }>): Promise<void> {
+async function finishCall(
+  handle: RunHandle,
+  call: CallState,
+  tool: ToolSpec,
+  outcome: Exclude<Outcome, { kind: 'waiting' }>,
+): Promise<void> {
   if (outcome.kind === 'end') {
     endCall(handle, call, tool, { ...outcome.end, revision: 0, chars: 0 });
     return;
@@ -178,24 +213,47 @@ async function finishCall(handle: RunHandle, call: CallState, tool: ToolSpec, ou
   const label: Label = { origin: `tool:${tool.name}`, integrity: tool.flow.results };
   if (outcome.kind === 'error') {
     const ruling = await judgeOutput(handle, call, tool, { output: textOutput(outcome.summary), form: 'output', isError: true, label });
-    if (ruling.isStopped) return endCall(handle, call, tool, { ...unknownEnd(tool.name, 'the run was stopped before its result was seen'), revision: 0, chars: 0 });
+    if (ruling.isStopped)
+      return endCall(handle, call, tool, {
+        ...unknownEnd(tool.name, 'the run was stopped before its result was seen'),
+        revision: 0,
+        chars: 0,
+      });
     if (ruling.refusal) return withhold(handle, call, tool, { refusal: ruling.refusal, revision: ruling.revision });
     const summary = capText(contentText(ruling.value.content), budget(handle)).text;
-    endCall(handle, call, tool, { ...errorEnd({ status: 'error', errorClass: outcome.errorClass, summary, retryable: outcome.retryable, label }), revision: ruling.revision, chars: summary.length });
+    endCall(handle, call, tool, {
+      ...errorEnd({ status: 'error', errorClass: outcome.errorClass, summary, retryable: outcome.retryable, label }),
+      revision: ruling.revision,
+      chars: summary.length,
+    });
     return;
   }
 
   const detailed = readDetailed(outcome.value);
   const bare = detailed ? detailed.output : outcome.value;
   if (readToolError(bare)) return finishCall(handle, call, tool, failed(tool, bare));
-  const returned = readReturned(bare);
+  const returned = returnedHandoff(bare);
   if (tool.output && returned === undefined) {
     const misfit = await findMisfit(tool, bare);
-    if (misfit !== undefined) return endCall(handle, call, tool, { ...errorEnd({ status: 'error', errorClass: 'bad_result', summary: `${tool.name} ran, but its result does not have its declared form: ${misfit}` }), revision: 0, chars: 0 });
+    if (misfit !== undefined)
+      return endCall(handle, call, tool, {
+        ...errorEnd({
+          status: 'error',
+          errorClass: 'bad_result',
+          summary: `${tool.name} ran, but its result does not have its declared form: ${misfit}`,
+        }),
+        revision: 0,
+        chars: 0,
+      });
   }
   const output: Output = returned ? textOutput(returned.text ?? `Handed off from ${handle.state.agent}.`) : toOutput(bare);
   const ruling = await judgeOutput(handle, call, tool, { output, form: 'output', isError: false, label });
-  if (ruling.isStopped) return endCall(handle, call, tool, { ...unknownEnd(tool.name, 'the run was stopped before its result was judged'), revision: 0, chars: 0 });
+  if (ruling.isStopped)
+    return endCall(handle, call, tool, {
+      ...unknownEnd(tool.name, 'the run was stopped before its result was judged'),
+      revision: 0,
+      chars: 0,
+    });
   if (ruling.refusal) return withhold(handle, call, tool, { refusal: ruling.refusal, revision: ruling.revision });
   const chars = contentText(ruling.value.content).length;
 
@@ -203,14 +261,26 @@ async function finishCall(handle: RunHandle, call: CallState, tool: ToolSpec, ou
     handle.returned.set(call.call.id, returned);
     const to = typeof returned.target === 'string' ? returned.target : returned.target.name;
     const brief = contentText(ruling.value.content);
-    endCall(handle, call, tool, { status: 'ok', content: `Handed off to ${to}.`, label: coreLabel, revision: ruling.revision, chars, handoff: { to, brief, ...(returned.history ? { filtered: true as const } : {}) } });
+    endCall(handle, call, tool, {
+      status: 'ok',
+      content: `Handed off to ${to}.`,
+      label: coreLabel,
+      revision: ruling.revision,
+      chars,
+      handoff: { to, brief, ...(returned.history ? { filtered: true as const } : {}) },
+    });
     return;
   }
 
   let details: JsonValue | undefined;
   if (detailed) {
     const judged = await judgeOutput(handle, call, tool, { output: toOutput(detailed.details), form: 'details', isError: false, label });
-    if (judged.isStopped) return endCall(handle, call, tool, { ...unknownEnd(tool.name, 'the run was stopped before its result was judged'), revision: 0, chars: 0 });
+    if (judged.isStopped)
+      return endCall(handle, call, tool, {
+        ...unknownEnd(tool.name, 'the run was stopped before its result was judged'),
+        revision: 0,
+        chars: 0,
+      });
     if (judged.refusal) return withhold(handle, call, tool, { refusal: judged.refusal, revision: ruling.revision });
     details = judged.value.value;
   }
@@ -218,17 +288,38 @@ async function finishCall(handle: RunHandle, call: CallState, tool: ToolSpec, ou
   const projected = await project(handle, call, tool, { output: ruling.value, label });
   if ('end' in projected) return endCall(handle, call, tool, { ...projected.end, revision: ruling.revision, chars });
 
-  const end: { -readonly [K in keyof ToolEnd]: ToolEnd[K] } = { status: 'ok', content: projected.content, label, revision: ruling.revision, chars };
+  const end: { -readonly [K in keyof ToolEnd]: ToolEnd[K] } = {
+    status: 'ok',
+    content: projected.content,
+    label,
+    revision: ruling.revision,
+    chars,
+  };
   if (projected.note !== undefined) end.note = projected.note;
   if (projected.by !== undefined) end.projection = projected.by;
   if (details !== undefined) end.details = details;
   if (!tool.endsRun) return endCall(handle, call, tool, end);
   const answer = await judgeAnswer(handle, call, ruling.value, label);
-  if (answer.isStopped) return endCall(handle, call, tool, { ...unknownEnd(tool.name, 'the run was stopped before its result was judged'), revision: 0, chars: 0 });
-  const refusal = answer.refusal ?? (answer.asks[0] && { action: 'ask' as const, surface: 'output' as const, by: answer.asks[0].by, reason: `${answer.asks[0].reason} (an answer given by a tool cannot wait for a person)` });
+  if (answer.isStopped)
+    return endCall(handle, call, tool, {
+      ...unknownEnd(tool.name, 'the run was stopped before its result was judged'),
+      revision: 0,
+      chars: 0,
+    });
+  const refusal =
+    answer.refusal ??
+    (answer.asks[0] && {
+      action: 'ask' as const,
+      surface: 'output' as const,
+      by: answer.asks[0].by,
+      reason: `${answer.asks[0].reason} (an answer given by a tool cannot wait for a person)`,
+    });
   if (refusal) return withhold(handle, call, tool, { refusal, revision: ruling.revision });
   const { value } = answer.value;
-  endCall(handle, call, tool, { ...end, answer: { text: answer.value.text, ...(value === undefined ? {} : { value }), revision: answer.revision } });
+  endCall(handle, call, tool, {
+    ...end,
+    answer: { text: answer.value.text, ...(value === undefined ? {} : { value }), revision: answer.revision },
+  });
   if (!handle.state.parent || handle.isStreamed) handle.emit({ type: 'text.delta', turn: handle.state.turn, text: answer.value.text });
 }
 
@@ -239,12 +330,6 @@ function textOutput(text: string): Output {
 function toOutput(value: unknown): Output {
   const plain = plainOutput(value);
   return { content: plain.content, value: plain.value, isStructured: !plain.isText };
-}
-
-function readReturned(value: unknown): ReturnedHandoff | undefined {
-  if (typeof value !== 'object' || value === null || !(specKey in value)) return undefined;
-  const found = (value as { [specKey]: unknown })[specKey] as { kind?: unknown };
-  return found.kind === 'handoff' ? (found as ReturnedHandoff) : undefined;
 }
 
 async function findMisfit(tool: ToolSpec, value: unknown): Promise<string | undefined> {
@@ -261,7 +346,12 @@ interface OutputMatter {
   readonly label: Label;
 }
 
-function judgeOutput(handle: RunHandle, call: CallState, tool: ToolSpec, { output, form, isError, label }: OutputMatter): Ruling<Output> | Promise<Ruling<Output>> {
+function judgeOutput(
+  handle: RunHandle,
+  call: CallState,
+  tool: ToolSpec,
+  { output, form, isError, label }: OutputMatter,
+): Ruling<Output> | Promise<Ruling<Output>> {
   const base = `${handle.state.id}/${call.call.id}`;
   return judge<Output>(handle, {
     surface: 'toolOutput',
@@ -300,14 +390,22 @@ function rewriteOutput(current: Output, by: unknown): { readonly value: Output }
       return value === undefined ? undefined : { value: { content: text, value, isStructured: true } };
     }
     if (typeof current.content === 'string') return { value: textOutput(text) };
-    const parts: Part[] = [{ type: 'text', text }, ...(typeof by === 'string' ? [] : current.content.filter((part) => part.type !== 'text'))];
+    const parts: Part[] = [
+      { type: 'text', text },
+      ...(typeof by === 'string' ? [] : current.content.filter((part) => part.type !== 'text')),
+    ];
     return { value: { content: deepFreeze(parts), value: text, isStructured: false } };
   }
   if (typeof by !== 'object' || by === null) return undefined;
   return { value: toOutput(by) };
 }
 
-function withhold(handle: RunHandle, call: CallState, tool: ToolSpec, { refusal, revision }: { readonly refusal: Refusal; readonly revision: number }): void {
+function withhold(
+  handle: RunHandle,
+  call: CallState,
+  tool: ToolSpec,
+  { refusal, revision }: { readonly refusal: Refusal; readonly revision: number },
+): void {
   endCall(handle, call, tool, { ...withheldEnd(tool.name, refusal), revision, chars: 0 });
   if (refusal.action === 'halt') handle.abort({ kind: 'halt' });
 }
@@ -323,21 +421,41 @@ interface Projected {
   readonly by?: 'core' | 'user' | undefined;
 }
 
-async function project(handle: RunHandle, call: CallState, tool: ToolSpec, { output, label }: { readonly output: Output; readonly label: Label }): Promise<Projected | { readonly end: CallEnd }> {
+async function project(
+  handle: RunHandle,
+  call: CallState,
+  tool: ToolSpec,
+  { output, label }: { readonly output: Output; readonly label: Label },
+): Promise<Projected | { readonly end: CallEnd }> {
   const projection = tool.project ?? handle.root.settings.project;
   if (projection === undefined) return cap(handle, output.content);
   let made: unknown;
   try {
     const { signal } = handle;
-    const given = projection(output.value as never, { context: handle.root.context, run: handle.state.id, tool: tool.name, callId: call.call.id, content: contentText(output.content), signal });
+    const given = projection(output.value as never, {
+      context: handle.root.context,
+      run: handle.state.id,
+      tool: tool.name,
+      callId: call.call.id,
+      content: contentText(output.content),
+      signal,
+    });
     if (isPromise(given)) {
       const settled = await handle.wait(given, undefined, graceMs);
       if (settled.kind !== 'value') throw settled.kind === 'threw' ? settled.error : undefined;
       made = settled.value;
     } else made = given;
-    if (typeof made !== 'string') throw new GuardloopError('CONFIG_INVALID', `The projection of tool ${tool.name} gave a ${typeof made}. Return a string.`);
+    if (typeof made !== 'string')
+      throw new GuardloopError('CONFIG_INVALID', `The projection of tool ${tool.name} gave a ${typeof made}. Return a string.`);
   } catch {
-    return { end: errorEnd({ status: 'error', errorClass: 'failed', summary: `${tool.name} ran, but its result could not be shown: its projection failed.`, label }) };
+    return {
+      end: errorEnd({
+        status: 'error',
+        errorClass: 'failed',
+        summary: `${tool.name} ran, but its result could not be shown: its projection failed.`,
+        label,
+      }),
+    };
   }
   if (isOwnProjection(projection)) return { content: made as string, by: 'core' };
   const ruling = await judgeOutput(handle, call, tool, { output: textOutput(made as string), form: 'projected', isError: false, label });
@@ -385,7 +503,8 @@ function judgeAnswer(handle: RunHandle, call: CallState, output: Output, label: 
     phases: 'both',
     canAsk: true,
     graceMs,
-    toSubject: ({ text, value }): OutputSubject => Object.freeze({ surface: 'output', content: text, label, value: value ?? text, final: true, kind: 'answer' }),
+    toSubject: ({ text, value }): OutputSubject =>
+      Object.freeze({ surface: 'output', content: text, label, value: value ?? text, final: true, kind: 'answer' }),
     rewrite: (current, by) => {
       const text = rewriteText(current.text, by);
       if (text === undefined) return undefined;

@@ -1,8 +1,9 @@
-import type { ToolSpec } from '../define/specs.js';
 import { resolveAgents } from '../define/resolve.js';
-import { recordLimits, resolveLimits } from '../state/limits.js';
+import type { ToolSpec } from '../define/specs.js';
 import type { ErrorClass, Refusal } from '../state/events.js';
-import { type CallState, isUntrustedView, type RunState } from '../state/state.js';
+import { recordLimits, resolveLimits } from '../state/limits.js';
+import type { CallState, RunState } from '../state/state.js';
+import { isUntrustedView } from '../state/state.js';
 import { RunHandle } from './handle.js';
 import { manifestOf, standOf } from './plan.js';
 
@@ -64,7 +65,10 @@ export function childHandle(handle: RunHandle, call: CallState, tool: ToolSpec, 
 function resultOfChild(handle: RunHandle, child: RunHandle, tool: ToolSpec): ChildResult {
   const { ended } = child.state;
   const { name } = tool;
-  if (ended === undefined) return handle.stop ? { status: 'failed', errorClass: 'aborted', summary: `${name} was stopped with the run.`, retryable: false } : { status: 'waiting' };
+  if (ended === undefined)
+    return handle.stop
+      ? { status: 'failed', errorClass: 'aborted', summary: `${name} was stopped with the run.`, retryable: false }
+      : { status: 'waiting' };
   switch (ended.status) {
     case 'completed':
       return { status: 'completed', value: child.answer ? child.answer.value : (ended.value ?? ended.text ?? '') };
@@ -72,12 +76,27 @@ function resultOfChild(handle: RunHandle, child: RunHandle, tool: ToolSpec): Chi
       const { refusal } = ended;
       if (refusal?.action === 'halt') return { status: 'halted', refusal };
       const by = refusal?.by ?? 'a guardrail';
-      return { status: 'failed', errorClass: 'denied', summary: `${name} was refused by ${by === 'model' ? 'its model' : by}: ${refusal?.reason ?? ''}`, retryable: false };
+      return {
+        status: 'failed',
+        errorClass: 'denied',
+        summary: `${name} was refused by ${by === 'model' ? 'its model' : by}: ${refusal?.reason ?? ''}`,
+        retryable: false,
+      };
     }
     case 'exhausted':
-      return { status: 'failed', errorClass: 'failed', summary: `${name} reached its limit ${ended.limit}${ended.text === undefined ? '' : `; its last answer: ${ended.text}`}.`, retryable: false };
+      return {
+        status: 'failed',
+        errorClass: 'failed',
+        summary: `${name} reached its limit ${ended.limit}${ended.text === undefined ? '' : `; its last answer: ${ended.text}`}.`,
+        retryable: false,
+      };
     case 'failed':
-      return { status: 'failed', errorClass: 'unavailable', summary: `${name} failed: ${ended.error?.code ?? 'INTERNAL'}.`, retryable: ended.error?.isRetryable ?? false };
+      return {
+        status: 'failed',
+        errorClass: 'unavailable',
+        summary: `${name} failed: ${ended.error?.code ?? 'INTERNAL'}.`,
+        retryable: ended.error?.isRetryable ?? false,
+      };
     case 'cancelled':
       return { status: 'failed', errorClass: 'aborted', summary: `${name} was stopped with the run.`, retryable: false };
     default:

@@ -5,7 +5,8 @@ import { beginResume, beginRun } from './begin.js';
 import { Channel } from './channel.js';
 import type { RunHandle } from './handle.js';
 import { loop } from './loop.js';
-import { type Options, readInput, readOptions } from './options.js';
+import type { Options } from './options.js';
+import { readInput, readOptions } from './options.js';
 import { resultOf } from './result.js';
 import { applyDecisions } from './stages/apply-decisions.js';
 import type { Completed, ResumeFunction, RunFunction, RunResult, RunStream, StreamFunction } from './types.js';
@@ -18,7 +19,8 @@ async function drive(handle: RunHandle, options: Options): Promise<RunResult> {
   if (options.signal?.aborted) cancel();
   else options.signal?.addEventListener('abort', cancel, { once: true });
   const left = state.limits.ms - state.activeMs;
-  const stopTimer = left === Number.POSITIVE_INFINITY ? undefined : root.clock.after(Math.max(0, left), () => handle.abort({ kind: 'limit', limit: 'ms' }));
+  const stopTimer =
+    left === Number.POSITIVE_INFINITY ? undefined : root.clock.after(Math.max(0, left), () => handle.abort({ kind: 'limit', limit: 'ms' }));
   try {
     await applyDecisions(handle);
     await loop(handle);
@@ -50,12 +52,19 @@ class Watched implements RunStream {
   }
 
   // biome-ignore lint/suspicious/noThenProperty: a stream can be awaited for its result
-  then<A = RunResult, B = never>(onResult?: ((result: RunResult) => A | PromiseLike<A>) | null, onError?: ((reason: unknown) => B | PromiseLike<B>) | null): Promise<A | B> {
+  then<A = RunResult, B = never>(
+    onResult?: ((result: RunResult) => A | PromiseLike<A>) | null,
+    onError?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
     return this.result.then(onResult, onError);
   }
 
   [Symbol.asyncIterator](): AsyncIterator<never, undefined> {
-    if (this.isRead) throw new GuardloopError('CONFIG_INVALID', 'This stream is being read already, and has one iterator. Read it once, or give an observer to the run.');
+    if (this.isRead)
+      throw new GuardloopError(
+        'CONFIG_INVALID',
+        'This stream is being read already, and has one iterator. Read it once, or give an observer to the run.',
+      );
     this.isRead = true;
     return this.channel as AsyncIterator<never, undefined>;
   }
@@ -108,5 +117,9 @@ export const resume: ResumeFunction = ((agent: Agent<never, Answer>, target: unk
 
 /** Throws CONFIG_INVALID unless the run completed. */
 export function assertCompleted<A extends Answer>(result: RunResult<A>): asserts result is Completed<A> {
-  if (result.status !== 'completed') throw new GuardloopError('CONFIG_INVALID', `The run ended ${result.status}, where a completed one was expected. Look at result.status before result.output.`);
+  if (result.status !== 'completed')
+    throw new GuardloopError(
+      'CONFIG_INVALID',
+      `The run ended ${result.status}, where a completed one was expected. Look at result.status before result.output.`,
+    );
 }

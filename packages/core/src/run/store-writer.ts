@@ -47,7 +47,11 @@ export class StoreWriter {
       this.pending = [];
       this.failure = GuardloopError.is(thrown)
         ? thrown
-        : new GuardloopError('STORE_FAILED', `The session store failed to append to ${this.id}. The run was stopped; look at the cause, then resume it.`, { cause: thrown, isRetryable: true });
+        : new GuardloopError(
+            'STORE_FAILED',
+            `The session store failed to append to ${this.id}. The run was stopped; look at the cause, then resume it.`,
+            { cause: thrown, isRetryable: true },
+          );
       this.onFailure(this.failure);
     } finally {
       this.flushing = undefined;
@@ -65,14 +69,19 @@ export class StoreWriter {
         await this.store.append(this.id, batch.slice(tail.length), this.stored + tail.length);
         return;
       }
-      throw new GuardloopError('LOG_CONFLICT', `Another writer has appended to ${this.id}. This run was stopped and appended nothing more; load the log and go on from there.`, { cause: thrown });
+      throw new GuardloopError(
+        'LOG_CONFLICT',
+        `Another writer has appended to ${this.id}. This run was stopped and appended nothing more; load the log and go on from there.`,
+        { cause: thrown },
+      );
     }
   }
 
   private isOurs(tail: readonly LogEvent[], batch: readonly LogEvent[]): boolean {
     return tail.every((event, index) => {
       const own = batch[index];
-      if (own === undefined || own.seq !== event.seq || own.type !== event.type || own.run !== event.run || own.at !== event.at) return false;
+      if (own === undefined || own.seq !== event.seq || own.type !== event.type || own.run !== event.run || own.at !== event.at)
+        return false;
       return event.type !== 'run.start' && event.type !== 'run.resume' ? true : event.writer === this.writerId;
     });
   }

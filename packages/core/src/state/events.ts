@@ -1,6 +1,18 @@
 // The durable events of a run's log, and the events that are only watched. Plain JSON, no behaviour.
 import type { ErrorCode, SafeCause } from '../errors.js';
-import type { AssistantMessage, JsonObject, JsonValue, Label, NativeMessage, Part, StopReason, ToolCall, Usage, UserMessage, Via } from '../model/types.js';
+import type {
+  AssistantMessage,
+  JsonObject,
+  JsonValue,
+  Label,
+  NativeMessage,
+  Part,
+  StopReason,
+  ToolCall,
+  Usage,
+  UserMessage,
+  Via,
+} from '../model/types.js';
 
 /** Where a guardrail looks. */
 export type Surface = 'input' | 'toolInput' | 'toolOutput' | 'handoff' | 'output';

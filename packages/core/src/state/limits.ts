@@ -20,14 +20,19 @@ const zeroAllowed: ReadonlySet<LimitName> = new Set(['repairs', 'handoffs', 'too
 /** Checks limits given by a user over `base`. Zero is never unlimited; `Infinity` is. Throws CONFIG_INVALID. */
 export function resolveLimits(given: { readonly [K in LimitName]?: number | undefined } | undefined, base: Limits = defaultLimits): Limits {
   if (given === undefined) return base;
-  if (typeof given !== 'object' || given === null) throw new GuardloopError('CONFIG_INVALID', 'The option `limits` is not an object. Give limits as { turns: 8 }.');
+  if (typeof given !== 'object' || given === null)
+    throw new GuardloopError('CONFIG_INVALID', 'The option `limits` is not an object. Give limits as { turns: 8 }.');
   const limits = { ...base } as { -readonly [K in LimitName]: number };
   for (const [name, value] of Object.entries(given)) {
-    if (!limitNames.includes(name as LimitName)) throw new GuardloopError('CONFIG_INVALID', `There is no limit named ${name}. Use one of ${limitNames.join(', ')}.`);
+    if (!limitNames.includes(name as LimitName))
+      throw new GuardloopError('CONFIG_INVALID', `There is no limit named ${name}. Use one of ${limitNames.join(', ')}.`);
     if (value === undefined) continue;
     const least = zeroAllowed.has(name as LimitName) ? 0 : 1;
     const whole = name === 'cost' || name === 'ms' || name === 'tokens';
-    const isFit = typeof value === 'number' && (whole ? value > 0 : value >= least) && (whole || value === Number.POSITIVE_INFINITY || Number.isInteger(value));
+    const isFit =
+      typeof value === 'number' &&
+      (whole ? value > 0 : value >= least) &&
+      (whole || value === Number.POSITIVE_INFINITY || Number.isInteger(value));
     if (!isFit) {
       throw new GuardloopError(
         'CONFIG_INVALID',
@@ -48,7 +53,8 @@ export function recordLimits(limits: Limits): RecordedLimits {
 
 export function readLimits(recorded: RecordedLimits): Limits {
   const limits = {} as { -readonly [K in LimitName]: number };
-  for (const name of limitNames) limits[name] = recorded[name] ?? (recorded[name] === null ? Number.POSITIVE_INFINITY : defaultLimits[name]);
+  for (const name of limitNames)
+    limits[name] = recorded[name] ?? (recorded[name] === null ? Number.POSITIVE_INFINITY : defaultLimits[name]);
   return limits;
 }
 

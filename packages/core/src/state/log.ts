@@ -24,13 +24,24 @@ export const logVersion = 1;
 export function readLog(log: unknown): readonly LogEvent[] {
   const { version, events } = (typeof log === 'object' && log !== null ? log : {}) as { version?: unknown; events?: unknown };
   if (version !== logVersion) {
-    throw new GuardloopError('LOG_INVALID', `The log has the version ${typeof version === 'number' ? version : 'none'}; this package reads version ${logVersion}. Give \`result.log\`, or a session { store, id }.`);
+    throw new GuardloopError(
+      'LOG_INVALID',
+      `The log has the version ${typeof version === 'number' ? version : 'none'}; this package reads version ${logVersion}. Give \`result.log\`, or a session { store, id }.`,
+    );
   }
   if (!Array.isArray(events)) throw new GuardloopError('LOG_INVALID', 'The log has no list of events. Give `result.log` as it was.');
   for (const [index, event] of (events as unknown[]).entries()) {
-    const { type, seq, run, at } = (typeof event === 'object' && event !== null ? event : {}) as { type?: unknown; seq?: unknown; run?: unknown; at?: unknown };
+    const { type, seq, run, at } = (typeof event === 'object' && event !== null ? event : {}) as {
+      type?: unknown;
+      seq?: unknown;
+      run?: unknown;
+      at?: unknown;
+    };
     if (seq !== index + 1 || typeof type !== 'string' || !types.has(type) || typeof run !== 'string' || typeof at !== 'number') {
-      throw new GuardloopError('LOG_INVALID', `Event ${index + 1} of the log is damaged: its number, type, run or time is missing or wrong. The log must hold every event, in order, as it was written.`);
+      throw new GuardloopError(
+        'LOG_INVALID',
+        `Event ${index + 1} of the log is damaged: its number, type, run or time is missing or wrong. The log must hold every event, in order, as it was written.`,
+      );
     }
   }
   return events as readonly LogEvent[];

@@ -1,5 +1,6 @@
 import type { LimitName, Limits } from './events.js';
-import { type CallState, type Ending, limitReached, type RunState } from './state.js';
+import type { CallState, Ending, RunState } from './state.js';
+import { limitReached } from './state.js';
 
 /** What the loop does next. */
 export type Step =

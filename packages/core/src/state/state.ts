@@ -95,7 +95,9 @@ export interface RunState {
   calls: Map<string, CallState>;
   /** The assistant message of `calls`, by index in the conversation's messages. */
   openIndex: number;
-  quarantine: { readonly approval: OutputApproval; readonly turn: number; readonly usage: Usage; decision: ApprovalResolveEvent | undefined } | undefined;
+  quarantine:
+    | { readonly approval: OutputApproval; readonly turn: number; readonly usage: Usage; decision: ApprovalResolveEvent | undefined }
+    | undefined;
   answer: { readonly text: string; readonly value?: JsonValue | undefined } | undefined;
   /** Core's note for the next request: why the last answer was refused. */
   note: string | undefined;
@@ -233,7 +235,14 @@ export function apply(state: LogState, event: LogEvent): void {
     case 'run.end':
       run.ended = event;
       if (event.reply !== undefined && run.accepted) {
-        addMessage(run.conversation, { role: 'assistant', id: `${run.id}/reply`, agent: run.agent, text: event.reply, calls: [], label: { origin: 'developer', integrity: 'trusted' } });
+        addMessage(run.conversation, {
+          role: 'assistant',
+          id: `${run.id}/reply`,
+          agent: run.agent,
+          text: event.reply,
+          calls: [],
+          label: { origin: 'developer', integrity: 'trusted' },
+        });
       }
       if (run.parent === undefined) closeActivation(run.conversation);
       return;
@@ -308,7 +317,8 @@ function activate(conversation: Conversation, agent: string, manifest: Manifest,
   closeActivation(conversation);
   const guards = new Set<string>();
   for (const entry of manifest.run) if (entry.surfaces.includes('input')) guards.add(`run:${entry.name}@${entry.version ?? ''}`);
-  for (const entry of manifest.agent) if (entry.surfaces.includes('input')) guards.add(`agent:${agent}:${entry.name}@${entry.version ?? ''}`);
+  for (const entry of manifest.agent)
+    if (entry.surfaces.includes('input')) guards.add(`agent:${agent}:${entry.name}@${entry.version ?? ''}`);
   conversation.agent = agent;
   conversation.activations.push({ agent, guards, view, start: conversation.messages.length, isAccepted: false, end: undefined });
 }
@@ -379,7 +389,8 @@ function idsOf(messages: readonly Message[]): ReadonlySet<string> {
 
 /** The same message with other text. */
 export function withText(message: Message, text: string): Message {
-  if (message.role === 'user') return { ...message, parts: [{ type: 'text', text, label: message.label }, ...message.parts.filter((part) => part.type !== 'text')] };
+  if (message.role === 'user')
+    return { ...message, parts: [{ type: 'text', text, label: message.label }, ...message.parts.filter((part) => part.type !== 'text')] };
   if (message.role === 'tool') return { ...message, content: text };
   const { native: _, ...rest } = message;
   return { ...rest, text };
@@ -423,16 +434,32 @@ function endAnswer(run: RunState, event: ModelEndEvent): void {
     const { refusal } = event;
     run.repairs += 1;
     if (refusal) {
-      if (refusal.action === 'halt' || refusal.failed || refusal.by === 'model' || run.repairs > run.limits.repairs) run.ending = { status: 'blocked', refusal };
+      if (refusal.action === 'halt' || refusal.failed || refusal.by === 'model' || run.repairs > run.limits.repairs)
+        run.ending = { status: 'blocked', refusal };
       else run.note = `Your last answer was refused: ${refusal.reason}. Give another answer.`;
     } else if (run.repairs > run.limits.repairs) {
-      run.ending = { status: 'failed', error: { code: 'OUTPUT_INVALID', message: `The answer of agent ${run.agent} did not fit its output schema: ${event.misfit ?? ''}.`, isRetryable: true } };
+      run.ending = {
+        status: 'failed',
+        error: {
+          code: 'OUTPUT_INVALID',
+          message: `The answer of agent ${run.agent} did not fit its output schema: ${event.misfit ?? ''}.`,
+          isRetryable: true,
+        },
+      };
     } else run.note = `Your last answer did not fit the wanted form: ${event.misfit ?? ''}. Give the whole answer again in that form.`;
     return;
   }
   if (event.empty) {
     run.empties += 1;
-    if (run.empties > 1) run.ending = { status: 'failed', error: { code: 'MODEL_PROTOCOL', message: `The model of agent ${run.agent} answered twice with neither text nor call.`, isRetryable: true } };
+    if (run.empties > 1)
+      run.ending = {
+        status: 'failed',
+        error: {
+          code: 'MODEL_PROTOCOL',
+          message: `The model of agent ${run.agent} answered twice with neither text nor call.`,
+          isRetryable: true,
+        },
+      };
     else run.note = 'Your last answer was empty. Answer, or call a tool.';
     return;
   }
@@ -443,7 +470,9 @@ function endAnswer(run: RunState, event: ModelEndEvent): void {
     id: event.id,
     agent: event.agent,
     text: event.text,
-    calls: event.calls.map(({ id, providerId, name, input }) => (providerId === undefined ? { id, name, input } : { id, providerId, name, input })),
+    calls: event.calls.map(({ id, providerId, name, input }) =>
+      providerId === undefined ? { id, name, input } : { id, providerId, name, input },
+    ),
     label: event.label,
     ...(event.native === undefined ? {} : { native: event.native }),
   };
@@ -455,7 +484,19 @@ function endAnswer(run: RunState, event: ModelEndEvent): void {
   run.openIndex = run.conversation.messages.length - 1;
   run.calls = new Map();
   for (const call of event.calls) {
-    run.calls.set(call.id, { call, input: call.input, key: undefined, brief: undefined, revision: call.revision, phase: 'prepared', approval: undefined, decision: undefined, wasStarted: false, end: undefined, returned: undefined });
+    run.calls.set(call.id, {
+      call,
+      input: call.input,
+      key: undefined,
+      brief: undefined,
+      revision: call.revision,
+      phase: 'prepared',
+      approval: undefined,
+      decision: undefined,
+      wasStarted: false,
+      end: undefined,
+      returned: undefined,
+    });
     if (call.end?.refusal?.action === 'halt') run.ending ??= { status: 'blocked', refusal: call.end.refusal };
   }
 }
@@ -511,7 +552,8 @@ function endCall(run: RunState, event: ToolEndEvent): void {
   call.returned = event.handoff;
   if (event.limit) run.limitHit = event.limit;
   if (event.refusal?.action === 'halt') run.ending ??= { status: 'blocked', refusal: event.refusal };
-  if (event.answer) run.answer ??= event.answer.value === undefined ? { text: event.answer.text } : { text: event.answer.text, value: event.answer.value };
+  if (event.answer)
+    run.answer ??= event.answer.value === undefined ? { text: event.answer.text } : { text: event.answer.text, value: event.answer.value };
   if (!event.polling && event.status !== 'aborted' && event.copyOf === undefined) {
     const count = countRepeat(run, call, event.content, true);
     run.repeated = Math.max(run.repeated, count);
@@ -596,7 +638,8 @@ export function handoffHistory(run: RunState, callId: string): Message[] {
   const answer = settledAnswer(run);
   const results: Message[] = [];
   for (const [id, call] of run.calls) {
-    if (id === callId) results.push(observation(id, call.call.name, { status: 'ok', content: '', label: developer, id: `${run.id}/${id}` }));
+    if (id === callId)
+      results.push(observation(id, call.call.name, { status: 'ok', content: '', label: developer, id: `${run.id}/${id}` }));
     else if (call.end) results.push(observation(id, call.call.name, call.end));
   }
   const whole = answer ? [...messages.slice(0, run.openIndex), answer, ...results] : [...messages];
@@ -638,7 +681,10 @@ function handOver(run: RunState, event: HandoffEvent): void {
   run.agentTurn = run.turn;
   run.manifest = { ...event.manifest, run: run.manifest.run };
   const { conversation } = run;
-  const view = event.view === 'all' ? withoutCall(conversation.messages, `${run.id}/${event.callId}`, event.callId).map(withoutNative) : resolveView(withoutCall(conversation.messages, `${run.id}/${event.callId}`, event.callId), event.view).map(withoutNative);
+  const view =
+    event.view === 'all'
+      ? withoutCall(conversation.messages, `${run.id}/${event.callId}`, event.callId).map(withoutNative)
+      : resolveView(withoutCall(conversation.messages, `${run.id}/${event.callId}`, event.callId), event.view).map(withoutNative);
   setView(conversation, [...view]);
   activate(conversation, event.to, run.manifest, event.view === 'all' ? 'all' : idsOf(view));
   acceptActivation(conversation);

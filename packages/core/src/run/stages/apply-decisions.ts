@@ -4,7 +4,8 @@ import { canonicalJson } from '../../state/canonical-json.js';
 import { sha256Hex } from '../../state/digest.js';
 import type { Approval } from '../../state/events.js';
 import type { CallState } from '../../state/state.js';
-import { isPromise, type RunHandle } from '../handle.js';
+import type { RunHandle } from '../handle.js';
+import { isPromise } from '../is-promise.js';
 import { deniedEnd } from '../observations.js';
 import { deepFreeze } from '../plain-output.js';
 import { judgeToolInput } from '../prepare-calls.js';
@@ -47,7 +48,15 @@ async function applyEdit(handle: RunHandle, call: CallState, tool: ToolSpec, edi
   const base = { type: 'approval.resolve', id: approval.id, subject: approval.subject } as const;
   if (!parsed.ok) return;
   const revision = call.revision + 1;
-  const judging = judgeToolInput(handle, { id, about: id, spec: tool, input: { raw: deepFreeze(edit), parsed: deepFreeze(parsed.value) }, label: callLabel(handle, call), revision, phases: 'both' });
+  const judging = judgeToolInput(handle, {
+    id,
+    about: id,
+    spec: tool,
+    input: { raw: deepFreeze(edit), parsed: deepFreeze(parsed.value) },
+    label: callLabel(handle, call),
+    revision,
+    phases: 'both',
+  });
   const ruling = isPromise(judging) ? await judging : judging;
   if (ruling.isStopped) return;
   if (ruling.refusal) {
@@ -59,17 +68,39 @@ async function applyEdit(handle: RunHandle, call: CallState, tool: ToolSpec, edi
   const { raw } = ruling.value;
   const digest = await sha256Hex(canonicalJson(raw));
   const isChanged = ruling.revision > revision;
-  handle.append({ ...base, decision: 'edit', revision: ruling.revision, digest, input: raw, ...(isChanged ? { changed: true as const } : {}) });
+  handle.append({
+    ...base,
+    decision: 'edit',
+    revision: ruling.revision,
+    digest,
+    input: raw,
+    ...(isChanged ? { changed: true as const } : {}),
+  });
   if (!isChanged) return;
   const asks = [{ by: 'core', reason: 'a guardrail changed the edited input' }, ...ruling.asks];
   handle.append({
     type: 'approval.request',
-    approval: deepFreeze({ ...approval, id: `${handle.state.id}/p${handle.state.approvals + 1}`, revision: ruling.revision, digest, input: raw, reason: asks.map(({ reason }) => reason).join('; '), asks } as Approval),
+    approval: deepFreeze({
+      ...approval,
+      id: `${handle.state.id}/p${handle.state.approvals + 1}`,
+      revision: ruling.revision,
+      digest,
+      input: raw,
+      reason: asks.map(({ reason }) => reason).join('; '),
+      asks,
+    } as Approval),
   });
 }
 
 async function applyResult(handle: RunHandle, call: CallState, tool: ToolSpec, result: unknown): Promise<void> {
   const approval = call.approval as Approval;
-  handle.append({ type: 'approval.resolve', id: approval.id, subject: approval.subject, decision: 'result', revision: approval.revision, digest: approval.digest });
+  handle.append({
+    type: 'approval.resolve',
+    id: approval.id,
+    subject: approval.subject,
+    decision: 'result',
+    revision: approval.revision,
+    digest: approval.digest,
+  });
   await finishWithResult(handle, call, tool, result);
 }

@@ -1,10 +1,12 @@
 import { GuardloopError, safeCause } from '../../errors.js';
 import type { AssistantMessage, ModelCall, ModelEvent, ModelRequest, StopReason, Usage, UserMessage } from '../../model/types.js';
 import type { LimitName, RecordedError, Refusal, ViewText } from '../../state/events.js';
-import { type Ending, withText } from '../../state/state.js';
-import { answerLabel, type RawAnswer, recordError } from '../answer.js';
+import type { Ending } from '../../state/state.js';
+import { withText } from '../../state/state.js';
+import type { RawAnswer } from '../answer.js';
+import { answerLabel, recordError } from '../answer.js';
 import { finishAnswer } from '../finish-answer.js';
-import { type OpenModelCall, type RunHandle } from '../handle.js';
+import type { OpenModelCall, RunHandle } from '../handle.js';
 import { makeView } from '../make-view.js';
 import { modelOf, offerTools, planOf, settingsOf } from '../plan.js';
 import { Release } from '../release.js';
@@ -33,7 +35,13 @@ export async function openModelCall(handle: RunHandle, { pending, changed, final
   let messages = view?.messages ?? state.conversation.view;
   if (pending) {
     const texts = new Map(changed?.map(({ id, text }) => [id, text]));
-    messages = [...state.conversation.view.map((message) => { const text = texts.get(message.id); return text === undefined ? message : withText(message, text); }), ...pending];
+    messages = [
+      ...state.conversation.view.map((message) => {
+        const text = texts.get(message.id);
+        return text === undefined ? message : withText(message, text);
+      }),
+      ...pending,
+    ];
   }
   const model = modelOf(handle, agent, turn);
   const settings = settingsOf(handle, agent, turn);
@@ -49,7 +57,9 @@ export async function openModelCall(handle: RunHandle, { pending, changed, final
     ...(note === undefined ? {} : { note }),
     tools: wire,
     ...(toolChoice === undefined ? {} : { toolChoice }),
-    ...(agent.output === undefined ? {} : { output: { name: `${agent.name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 50)}_answer`, schema: agent.output.json } }),
+    ...(agent.output === undefined
+      ? {}
+      : { output: { name: `${agent.name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 50)}_answer`, schema: agent.output.json } }),
     settings,
   };
   handle.append({
@@ -109,8 +119,25 @@ async function leave(handle: RunHandle, open: OpenModelCall): Promise<void> {
   });
 }
 
-function recordVoid(handle: RunHandle, turn: number, status: 'aborted' | 'failed' | 'refused', usage: Usage, more: { readonly error?: RecordedError; readonly refusal?: Refusal; readonly chars?: number; readonly stopReason?: StopReason } = {}): void {
-  handle.append({ type: 'model.end', turn, status, id: `${handle.state.id}/${turn}`, text: '', revision: 0, calls: [], label: answerLabel(handle), usage, ...more });
+function recordVoid(
+  handle: RunHandle,
+  turn: number,
+  status: 'aborted' | 'failed' | 'refused',
+  usage: Usage,
+  more: { readonly error?: RecordedError; readonly refusal?: Refusal; readonly chars?: number; readonly stopReason?: StopReason } = {},
+): void {
+  handle.append({
+    type: 'model.end',
+    turn,
+    status,
+    id: `${handle.state.id}/${turn}`,
+    text: '',
+    revision: 0,
+    calls: [],
+    label: answerLabel(handle),
+    usage,
+    ...more,
+  });
 }
 
 /** One model call: read, judge, prepare its calls, record. */
@@ -152,17 +179,40 @@ export async function callModel(handle: RunHandle, final?: LimitName): Promise<E
   }
   if (end.stopReason === 'length') {
     release.retract('the answer was cut by its length limit');
-    const error = new GuardloopError('MODEL_FAILED', `The answer of model ${open.model.id} was cut by its token limit; no call of it ran, and no text of it was recorded. Raise settings.maxTokens of agent ${handle.state.agent}, or ask for less.`, { details: { stopReason: 'length' } });
+    const error = new GuardloopError(
+      'MODEL_FAILED',
+      `The answer of model ${open.model.id} was cut by its token limit; no call of it ran, and no text of it was recorded. Raise settings.maxTokens of agent ${handle.state.agent}, or ask for less.`,
+      { details: { stopReason: 'length' } },
+    );
     recordVoid(handle, open.turn, 'failed', usage, { chars, error: recordError(error), stopReason: 'length' });
     return undefined;
   }
   if (end.stopReason === 'refusal') {
     release.retract('the model refused');
-    recordVoid(handle, open.turn, 'refused', usage, { chars, refusal: { action: 'deny', surface: 'output', by: 'model', reason: 'the model refused to answer' }, stopReason: 'refusal' });
+    recordVoid(handle, open.turn, 'refused', usage, {
+      chars,
+      refusal: { action: 'deny', surface: 'output', by: 'model', reason: 'the model refused to answer' },
+      stopReason: 'refusal',
+    });
     return undefined;
   }
-  const answer: RawAnswer = { text: reader.text, reasoning: reader.reasoning, calls: reader.calls, native: end.native, usage, stopReason: end.stopReason, provider: open.model.provider };
-  await finishAnswer(handle, answer, { turn: open.turn, names: open.names, isFinal: open.isFinal, release, label, isReasoningShown: reader.isReasoningShown });
+  const answer: RawAnswer = {
+    text: reader.text,
+    reasoning: reader.reasoning,
+    calls: reader.calls,
+    native: end.native,
+    usage,
+    stopReason: end.stopReason,
+    provider: open.model.provider,
+  };
+  await finishAnswer(handle, answer, {
+    turn: open.turn,
+    names: open.names,
+    isFinal: open.isFinal,
+    release,
+    label,
+    isReasoningShown: reader.isReasoningShown,
+  });
   return undefined;
 }
 
@@ -232,10 +282,21 @@ class Reader {
 
 function modelError(open: OpenModelCall, thrown: unknown): RecordedError {
   if (GuardloopError.is(thrown)) return recordError(thrown);
-  return recordError(new GuardloopError('MODEL_FAILED', `Model ${open.model.id} threw ${safeCause(thrown).name}. Look at the cause; resume the run to ask it again.`, { cause: thrown, isRetryable: true }));
+  return recordError(
+    new GuardloopError(
+      'MODEL_FAILED',
+      `Model ${open.model.id} threw ${safeCause(thrown).name}. Look at the cause; resume the run to ask it again.`,
+      { cause: thrown, isRetryable: true },
+    ),
+  );
 }
 
 function protocolError(open: OpenModelCall): RecordedError {
-  return recordError(new GuardloopError('MODEL_PROTOCOL', `The stream of model ${open.model.id} ended without its end event: the answer may be cut. Nothing of it was recorded; resume the run to ask again.`, { isRetryable: true }));
+  return recordError(
+    new GuardloopError(
+      'MODEL_PROTOCOL',
+      `The stream of model ${open.model.id} ended without its end event: the answer may be cut. Nothing of it was recorded; resume the run to ask again.`,
+      { isRetryable: true },
+    ),
+  );
 }
-

@@ -1,4 +1,5 @@
-import { type Ending, withText } from '../../state/state.js';
+import type { Ending } from '../../state/state.js';
+import { withText } from '../../state/state.js';
 import { enter } from '../enter.js';
 import type { RunHandle } from '../handle.js';
 import { standNow } from '../plan.js';
@@ -14,7 +15,10 @@ export async function guardInput(handle: RunHandle): Promise<Ending | undefined>
   const stays = conversation.activations.length - 1;
   const entry = { subject, agent: state.agent, fresh, history: conversation.view, stays };
   const beside = stand.input.filter(({ spec }) => spec.beside);
-  const first = await enter(handle, { ...entry, guards: beside.length === 0 ? stand.input : stand.input.filter(({ spec }) => !spec.beside) });
+  const first = await enter(handle, {
+    ...entry,
+    guards: beside.length === 0 ? stand.input : stand.input.filter(({ spec }) => !spec.beside),
+  });
   if (first.isStopped) return undefined;
   if (first.refusal) return { status: 'blocked', refusal: first.refusal };
 
@@ -23,7 +27,13 @@ export async function guardInput(handle: RunHandle): Promise<Ending | undefined>
     await openModelCall(handle, { pending: first.items, changed: first.changed });
     if (handle.stop) return undefined;
     const texts = new Map(first.changed.map(({ id, text }) => [id, text]));
-    const history = texts.size === 0 ? entry.history : entry.history.map((message) => { const text = texts.get(message.id); return text === undefined ? message : withText(message, text); });
+    const history =
+      texts.size === 0
+        ? entry.history
+        : entry.history.map((message) => {
+            const text = texts.get(message.id);
+            return text === undefined ? message : withText(message, text);
+          });
     const second = await enter(handle, { ...entry, fresh: first.items, history, guards: beside, revision: first.revision });
     judgedBeside = second.judged;
     if (second.isStopped || second.refusal) {

@@ -1,12 +1,14 @@
-import type { AgentSpec, HandoffSpec } from '../../define/specs.js';
 import { resolveAgents } from '../../define/resolve.js';
+import type { AgentSpec, HandoffSpec } from '../../define/specs.js';
 import type { HistoryFilter } from '../../define/types.js';
 import type { Message, UserMessage } from '../../model/types.js';
 import type { CallEnd, LimitName, Refusal, ViewEntry } from '../../state/events.js';
-import { type CallState, handoffHistory, isUntrustedView } from '../../state/state.js';
+import type { CallState } from '../../state/state.js';
+import { handoffHistory, isUntrustedView } from '../../state/state.js';
 import { enter, messageText } from '../enter.js';
 import { readOnly } from '../guard.js';
-import { isPromise, type RunHandle } from '../handle.js';
+import type { RunHandle } from '../handle.js';
+import { isPromise } from '../is-promise.js';
 import { keepPairs } from '../make-view.js';
 import { deniedEnd, errorEnd, limitEnd } from '../observations.js';
 import { deepFreeze } from '../plain-output.js';
@@ -34,7 +36,8 @@ export async function handOff(handle: RunHandle, call: CallState): Promise<undef
     if (end.refusal?.action === 'halt') handle.abort({ kind: 'halt' });
     return undefined;
   };
-  const failed = (why: string): undefined => refuse(errorEnd({ status: 'error', errorClass: 'failed', summary: `The handoff failed: ${why} The conversation stays here.` }));
+  const failed = (why: string): undefined =>
+    refuse(errorEnd({ status: 'error', errorClass: 'failed', summary: `The handoff failed: ${why} The conversation stays here.` }));
   const denied = (refusal: Refusal): undefined => refuse(deniedEnd(refusal));
 
   if (state.usedHandoffs >= state.limits.handoffs) return refuse(limitEnd('handoffs'), 'handoffs');
@@ -45,13 +48,23 @@ export async function handOff(handle: RunHandle, call: CallState): Promise<undef
   const everything = handoffHistory(state, call.call.id);
   const filtered = wanted.filter ? await filterHistory(handle, wanted.filter, everything, to) : everything;
   if (handle.stop) return undefined;
-  if (filtered === undefined) return failed(`its history filter threw, gave no list of the messages it was given, or parted a call from its result.`);
+  if (filtered === undefined)
+    return failed(`its history filter threw, gave no list of the messages it was given, or parted a call from its result.`);
 
   const isApproved = call.decision?.decision === 'approve';
   let passedBrief = brief;
   let revision = call.phase === 'handoff' ? 0 : call.revision;
   if (wanted.filter || state.calls.size > 1 || isApproved || call.phase === 'handoff') {
-    const judging = judgeHandoff(handle, { id: call.call.id, about: call.call.id, to, brief, label: callLabel(handle, call), revision, history: filtered, phases: isApproved ? 'check' : 'both' });
+    const judging = judgeHandoff(handle, {
+      id: call.call.id,
+      about: call.call.id,
+      to,
+      brief,
+      label: callLabel(handle, call),
+      revision,
+      history: filtered,
+      phases: isApproved ? 'check' : 'both',
+    });
     const ruling = isPromise(judging) ? await judging : judging;
     if (ruling.isStopped) return undefined;
     if (ruling.refusal) return denied(ruling.refusal);
@@ -67,9 +80,24 @@ export async function handOff(handle: RunHandle, call: CallState): Promise<undef
   const stand = standOf(target, handle.root.runGuards);
   const subject = `${state.id}/${call.call.id}/input`;
   const label = { origin: `agent:${state.agent}`, integrity: isUntrustedView(state.conversation) ? 'untrusted' : 'trusted' } as const;
-  const item: UserMessage = deepFreeze({ role: 'user', id: `${state.id}/${call.call.id}/brief`, via: 'handoff', parts: [{ type: 'text', text: passedBrief, label }], label });
+  const item: UserMessage = deepFreeze({
+    role: 'user',
+    id: `${state.id}/${call.call.id}/brief`,
+    via: 'handoff',
+    parts: [{ type: 'text', text: passedBrief, label }],
+    label,
+  });
   const rewritten = rewrittenIds(everything, filtered);
-  const entered = await enter(handle, { subject, about: call.call.id, rewritten, agent: to, fresh: [item], history: filtered, guards: stand.input, stays: state.conversation.activations.length });
+  const entered = await enter(handle, {
+    subject,
+    about: call.call.id,
+    rewritten,
+    agent: to,
+    fresh: [item],
+    history: filtered,
+    guards: stand.input,
+    stays: state.conversation.activations.length,
+  });
   if (entered.isStopped) return undefined;
   if (entered.refusal) return denied(entered.refusal);
 
@@ -98,11 +126,20 @@ function findWanted(handle: RunHandle, call: CallState): Wanted {
   if (call.phase === 'handoff' && call.returned) {
     const { to, brief, filtered } = call.returned;
     const returned = handle.returned.get(call.call.id);
-    if (returned === undefined && filtered) return { target: undefined, to, brief, filter: undefined, problem: 'the run was interrupted before it, and its history filter was lost. Ask for it again.' };
+    if (returned === undefined && filtered)
+      return {
+        target: undefined,
+        to,
+        brief,
+        filter: undefined,
+        problem: 'the run was interrupted before it, and its history filter was lost. Ask for it again.',
+      };
     const given = returned && typeof returned.target !== 'string' ? returned.target : undefined;
     const known = handle.agents.get(to);
-    if (given && known && given !== known) return { target: undefined, to, brief, filter: undefined, problem: `two different agents are named ${to}.` };
-    if (given && known === undefined) for (const [name, agent] of resolveAgents(given)) if (!handle.agents.has(name)) handle.agents.set(name, agent);
+    if (given && known && given !== known)
+      return { target: undefined, to, brief, filter: undefined, problem: `two different agents are named ${to}.` };
+    if (given && known === undefined)
+      for (const [name, agent] of resolveAgents(given)) if (!handle.agents.has(name)) handle.agents.set(name, agent);
     return { target: given ?? known, to, brief, filter: returned?.history };
   }
   const to = call.call.handoff?.to ?? '';
@@ -111,7 +148,12 @@ function findWanted(handle: RunHandle, call: CallState): Wanted {
 }
 
 /** What the filter chose; undefined when it makes no sense. */
-async function filterHistory(handle: RunHandle, filter: HistoryFilter, everything: readonly Message[], to: string): Promise<readonly Message[] | undefined> {
+async function filterHistory(
+  handle: RunHandle,
+  filter: HistoryFilter,
+  everything: readonly Message[],
+  to: string,
+): Promise<readonly Message[] | undefined> {
   try {
     const { signal } = handle;
     const given = filter(readOnly(everything), { context: handle.root.context, from: handle.state.agent, to, signal });
@@ -145,7 +187,11 @@ function rewrittenIds(everything: readonly Message[], chosen: readonly Message[]
 }
 
 /** The target's view as the log keeps it. */
-function viewOf(everything: readonly Message[], chosen: readonly Message[], changed: ReadonlyMap<string, string>): 'all' | readonly ViewEntry[] {
+function viewOf(
+  everything: readonly Message[],
+  chosen: readonly Message[],
+  changed: ReadonlyMap<string, string>,
+): 'all' | readonly ViewEntry[] {
   if (chosen === everything && changed.size === 0) return 'all';
   const originals = new Map(everything.map((message) => [message.id, messageText(message)]));
   return chosen.map((message) => {

@@ -2,7 +2,8 @@ import { GuardloopError } from '../../errors.js';
 import type { JsonValue } from '../../model/types.js';
 import { canonicalJson } from '../../state/canonical-json.js';
 import { sha256Hex } from '../../state/digest.js';
-import { answerLabel, type RawAnswer } from '../answer.js';
+import type { RawAnswer } from '../answer.js';
+import { answerLabel } from '../answer.js';
 import { finishAnswer } from '../finish-answer.js';
 import type { RunHandle } from '../handle.js';
 import { offerTools, planOf } from '../plan.js';
@@ -23,22 +24,50 @@ export async function releaseQuarantine(handle: RunHandle): Promise<undefined> {
   const waiting = state.quarantine;
   if (waiting?.decision === undefined) return undefined;
   const { approval, turn, usage, decision } = waiting;
-  if (store === undefined) throw new GuardloopError('CONFIG_INVALID', 'An answer of this run waits in quarantine, and `resume` was given no quarantine store. Give the option `quarantine` with the store that the run had.');
+  if (store === undefined)
+    throw new GuardloopError(
+      'CONFIG_INVALID',
+      'An answer of this run waits in quarantine, and `resume` was given no quarantine store. Give the option `quarantine` with the store that the run had.',
+    );
   const label = answerLabel(handle);
   if (decision.decision === 'reject') {
     const reason = decision.reason ?? 'a person rejected the answer';
-    handle.append({ type: 'model.end', turn, status: 'refused', id: approval.key, text: '', revision: 0, calls: [], label, usage, chars: approval.chars, refusal: { action: 'deny', surface: 'output', by: 'approval', reason } });
+    handle.append({
+      type: 'model.end',
+      turn,
+      status: 'refused',
+      id: approval.key,
+      text: '',
+      revision: 0,
+      calls: [],
+      label,
+      usage,
+      chars: approval.chars,
+      refusal: { action: 'deny', surface: 'output', by: 'approval', reason },
+    });
     await discard(handle, approval.key);
     return undefined;
   }
   const held = (await access(() => store.get(approval.key), approval.key)) as Waiting | undefined;
-  if (held === undefined) throw new GuardloopError('STORE_FAILED', `The quarantine store does not hold the answer ${approval.key} any more. Resume with { reject: … } to have the model asked again.`);
+  if (held === undefined)
+    throw new GuardloopError(
+      'STORE_FAILED',
+      `The quarantine store does not hold the answer ${approval.key} any more. Resume with { reject: … } to have the model asked again.`,
+    );
   const digest = await sha256Hex(`${held.salt}:${canonicalJson(held.text)}`);
-  if (digest !== approval.digest) throw new GuardloopError('RESUME_MISMATCH', `The answer ${approval.key} in the quarantine store is not the one that was approved. Resume with { reject: … } to have the model asked again.`);
+  if (digest !== approval.digest)
+    throw new GuardloopError(
+      'RESUME_MISMATCH',
+      `The answer ${approval.key} in the quarantine store is not the one that was approved. Resume with { reject: … } to have the model asked again.`,
+    );
   const plan = await planOf(handle);
   const { names } = offerTools(handle, plan.stand, turn);
   const release = new Release(handle, turn, plan.stand.output, true, label);
-  await finishAnswer(handle, { ...held.answer, text: held.text, ...(held.answer.native === null ? { native: undefined } : {}) }, { turn, names, isFinal: false, release, label, isReasoningShown: true, approvedRevision: approval.revision });
+  await finishAnswer(
+    handle,
+    { ...held.answer, text: held.text, ...(held.answer.native === null ? { native: undefined } : {}) },
+    { turn, names, isFinal: false, release, label, isReasoningShown: true, approvedRevision: approval.revision },
+  );
   await discard(handle, approval.key);
   return undefined;
 }
@@ -51,6 +80,9 @@ async function access<T>(use: () => Promise<T>, key: string): Promise<T> {
   try {
     return await use();
   } catch (thrown) {
-    throw new GuardloopError('STORE_FAILED', `The quarantine store failed for the answer ${key}. Look at the cause, then resume.`, { cause: thrown, isRetryable: true });
+    throw new GuardloopError('STORE_FAILED', `The quarantine store failed for the answer ${key}. Look at the cause, then resume.`, {
+      cause: thrown,
+      isRetryable: true,
+    });
   }
 }

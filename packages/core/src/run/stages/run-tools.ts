@@ -4,12 +4,15 @@ import { canonicalJson } from '../../state/canonical-json.js';
 import { sha256Hex } from '../../state/digest.js';
 import type { Approval, Ask } from '../../state/events.js';
 import { nextOfCall } from '../../state/next-step.js';
-import { type CallState, hasToolCallsLeft, spentLimit } from '../../state/state.js';
-import { isPromise, type RunHandle } from '../handle.js';
+import type { CallState } from '../../state/state.js';
+import { hasToolCallsLeft, spentLimit } from '../../state/state.js';
+import type { RunHandle } from '../handle.js';
+import { isPromise } from '../is-promise.js';
 import { deniedEnd, errorEnd, limitEnd, unknownEnd } from '../observations.js';
 import { deepFreeze } from '../plain-output.js';
 import { standNow } from '../plan.js';
-import { type CallInput, judgeToolInput, runsOnce } from '../prepare-calls.js';
+import type { CallInput } from '../prepare-calls.js';
+import { judgeToolInput, runsOnce } from '../prepare-calls.js';
 import { endCall, runCall } from '../run-call.js';
 
 /** Advances every call that can go on: ends the refused, asks for the approvals, runs the rest. Together, but for declared effects and approvals. */
@@ -56,24 +59,31 @@ function endCopy(handle: RunHandle, call: CallState, copyOf: string): boolean {
   const original = handle.state.calls.get(copyOf);
   if (original?.end === undefined || original.revision !== original.call.revision) return false;
   const { status, content, errorClass, retryable, label } = original.end;
-  endCall(handle, call, { name: call.call.name, polling: false }, {
-    status,
-    content,
-    ...(errorClass === undefined ? {} : { errorClass }),
-    ...(retryable === undefined ? {} : { retryable }),
-    label,
-    note: 'The same call stands earlier in this answer. It ran once; this is its result.',
-    copyOf,
-    revision: 0,
-    chars: 0,
-  });
+  endCall(
+    handle,
+    call,
+    { name: call.call.name, polling: false },
+    {
+      status,
+      content,
+      ...(errorClass === undefined ? {} : { errorClass }),
+      ...(retryable === undefined ? {} : { retryable }),
+      label,
+      note: 'The same call stands earlier in this answer. It ran once; this is its result.',
+      copyOf,
+      revision: 0,
+      chars: 0,
+    },
+  );
   return true;
 }
 
-const isSerial = (tool: ToolSpec): boolean => tool.approval !== false || (tool.flow.declared && (tool.flow.effect === 'write' || tool.flow.effect === 'send'));
+const isSerial = (tool: ToolSpec): boolean =>
+  tool.approval !== false || (tool.flow.declared && (tool.flow.effect === 'write' || tool.flow.effect === 'send'));
 
 export function toolOf(handle: RunHandle, call: CallState): ToolSpec | undefined {
-  for (const { offered } of standNow(handle).tools) if (offered.kind === 'tool' && offered.spec.name === call.call.name) return offered.spec;
+  for (const { offered } of standNow(handle).tools)
+    if (offered.kind === 'tool' && offered.spec.name === call.call.name) return offered.spec;
   return undefined;
 }
 
@@ -82,7 +92,12 @@ async function advance(handle: RunHandle, call: CallState): Promise<void> {
   if (call.call.kind === 'handoff') return advanceHandoff(handle, call);
   const tool = toolOf(handle, call);
   if (tool === undefined) {
-    endCall(handle, call, { name: call.call.name, polling: false }, { ...errorEnd({ status: 'error', errorClass: 'unknown_tool', summary: 'This tool is not there any more.' }), revision: 0, chars: 0 });
+    endCall(
+      handle,
+      call,
+      { name: call.call.name, polling: false },
+      { ...errorEnd({ status: 'error', errorClass: 'unknown_tool', summary: 'This tool is not there any more.' }), revision: 0, chars: 0 },
+    );
     return;
   }
   if (call.call.copyOf !== undefined && call.phase === 'prepared' && endCopy(handle, call, call.call.copyOf)) return;
@@ -99,7 +114,10 @@ async function advance(handle: RunHandle, call: CallState): Promise<void> {
 /** A call that a process had started and did not end. */
 async function goOn(handle: RunHandle, call: CallState, tool: ToolSpec): Promise<void> {
   if (!tool.repeatable && tool.agent === undefined) {
-    await requestApproval(handle, call, tool, { asks: [{ by: 'core', reason: 'the run was interrupted while this call was under way: it may have happened' }], mayHaveRun: true });
+    await requestApproval(handle, call, tool, {
+      asks: [{ by: 'core', reason: 'the run was interrupted while this call was under way: it may have happened' }],
+      mayHaveRun: true,
+    });
     return;
   }
   const input = await inputOf(handle, call, tool);
@@ -115,7 +133,8 @@ async function begin(handle: RunHandle, call: CallState, tool: ToolSpec): Promis
   const own = await needsApproval(handle, call, tool, input);
   if (handle.stop) return;
   if (own !== undefined) asks.push({ by: 'approval', reason: own });
-  if (runsOnce(tool) && hasRun(handle, call, tool)) asks.push({ by: 'core', reason: 'an equal call of this tool has run before in this run' });
+  if (runsOnce(tool) && hasRun(handle, call, tool))
+    asks.push({ by: 'core', reason: 'an equal call of this tool has run before in this run' });
   if (asks.length > 0) {
     await requestApproval(handle, call, tool, { asks, mayHaveRun: false });
     return;
@@ -139,7 +158,16 @@ async function inputOf(handle: RunHandle, call: CallState, tool: ToolSpec): Prom
   const parsing = tool.input.parse(call.input);
   const parsed = isPromise(parsing) ? await parsing : parsing;
   if (parsed.ok) return { raw: call.input, parsed: deepFreeze(parsed.value) };
-  endCall(handle, call, tool, { ...errorEnd({ status: 'error', errorClass: 'invalid_input', summary: `${tool.name}: the recorded arguments do not fit the tool any more.`, retryable: true }), revision: 0, chars: 0 });
+  endCall(handle, call, tool, {
+    ...errorEnd({
+      status: 'error',
+      errorClass: 'invalid_input',
+      summary: `${tool.name}: the recorded arguments do not fit the tool any more.`,
+      retryable: true,
+    }),
+    revision: 0,
+    chars: 0,
+  });
   return undefined;
 }
 
@@ -166,7 +194,12 @@ function hasRun(handle: RunHandle, call: CallState, tool: ToolSpec): boolean {
   return inputs.some(({ callId, input }) => callId !== call.call.id && canonicalJson(input) === own);
 }
 
-async function requestApproval(handle: RunHandle, call: CallState, tool: ToolSpec, { asks, mayHaveRun }: { readonly asks: readonly Ask[]; readonly mayHaveRun: boolean }): Promise<void> {
+async function requestApproval(
+  handle: RunHandle,
+  call: CallState,
+  tool: ToolSpec,
+  { asks, mayHaveRun }: { readonly asks: readonly Ask[]; readonly mayHaveRun: boolean },
+): Promise<void> {
   const { state } = handle;
   const digest = await sha256Hex(canonicalJson(call.input));
   const approval: Approval = deepFreeze({
@@ -198,7 +231,15 @@ async function followDecision(handle: RunHandle, call: CallState, tool: ToolSpec
   if (input === undefined) return;
   if (endAtLimit(handle, call, tool)) return;
   if (decision?.decision === 'approve') {
-    const judging = judgeToolInput(handle, { id: call.call.id, about: call.call.id, spec: tool, input, label: callLabel(handle, call), revision: call.revision, phases: 'check' });
+    const judging = judgeToolInput(handle, {
+      id: call.call.id,
+      about: call.call.id,
+      spec: tool,
+      input,
+      label: callLabel(handle, call),
+      revision: call.revision,
+      phases: 'check',
+    });
     const ruling = isPromise(judging) ? await judging : judging;
     if (ruling.isStopped) return;
     if (ruling.refusal) {
@@ -212,13 +253,17 @@ async function followDecision(handle: RunHandle, call: CallState, tool: ToolSpec
 function rejectedEnd(call: CallState, name: string, words: string | undefined, rejection: string | undefined) {
   const mayHaveRun = call.phase === 'decided' && call.wasStarted;
   const summary = words !== undefined && words !== '' ? words : (rejection ?? `A person rejected this call of ${name}.`);
-  return mayHaveRun ? unknownEnd(name, `a person did not let it run again: ${summary}`) : errorEnd({ status: 'rejected', errorClass: 'rejected', summary });
+  return mayHaveRun
+    ? unknownEnd(name, `a person did not let it run again: ${summary}`)
+    : errorEnd({ status: 'rejected', errorClass: 'rejected', summary });
 }
 
 /** The label of a call's input: of the answer that made it. */
 export function callLabel(handle: RunHandle, call: CallState) {
   const message = handle.state.conversation.messages[handle.state.openIndex];
-  return message?.role === 'assistant' && message.calls.some(({ id }) => id === call.call.id) ? message.label : ({ origin: `agent:${handle.state.agent}`, integrity: 'untrusted' } as const);
+  return message?.role === 'assistant' && message.calls.some(({ id }) => id === call.call.id)
+    ? message.label
+    : ({ origin: `agent:${handle.state.agent}`, integrity: 'untrusted' } as const);
 }
 
 async function advanceHandoff(handle: RunHandle, call: CallState): Promise<void> {
@@ -232,7 +277,11 @@ async function advanceHandoff(handle: RunHandle, call: CallState): Promise<void>
 }
 
 /** Puts a handoff before a person. */
-export async function requestHandoffApproval(handle: RunHandle, call: CallState, { to, brief, revision, asks }: { readonly to: string; readonly brief: string; readonly revision: number; readonly asks: readonly Ask[] }): Promise<void> {
+export async function requestHandoffApproval(
+  handle: RunHandle,
+  call: CallState,
+  { to, brief, revision, asks }: { readonly to: string; readonly brief: string; readonly revision: number; readonly asks: readonly Ask[] },
+): Promise<void> {
   const { state } = handle;
   const digest = await sha256Hex(canonicalJson({ to, brief }));
   handle.append({
