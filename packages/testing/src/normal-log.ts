@@ -9,7 +9,7 @@ export type NormalEvent = { readonly type: LogEvent['type']; readonly seq: numbe
 /**
  * The normal form of a log: two runs in which the same happened have equal ones, whether they were run, streamed, or cut and resumed.
  *
- * It leaves out times, the writer, `run.resume`, verdicts that no event committed, and starts of model calls and tools that were made again
+ * It leaves out times, the writer, `run.resume`, the count of answers (their verdicts are there), verdicts that no event committed, and starts of model calls and tools that were made again
  * after a cut; what an output quarantine makes up anew (its key and salted digest) too. Runs are named r1, r2, … in order; events of
  * parallel calls stand in call order; `seq` counts what is left.
  *
@@ -29,7 +29,7 @@ function strip(event: LogEvent): Readonly<Record<string, unknown>> {
   const kept: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields)) {
     const isTime = name === 'ms' && event.type === 'guard.verdict';
-    if (value !== undefined && name !== 'writer' && !isTime) kept[name] = value;
+    if (value !== undefined && name !== 'writer' && name !== 'answers' && !isTime) kept[name] = value;
   }
   if (event.type === 'approval.request' && event.approval.surface === 'output') {
     const { key: _key, digest: _digest, ...approval } = event.approval;

@@ -1,10 +1,10 @@
 import type { Ask, ModelEndEvent, ModelStartEvent, RecordedCall } from '@guardloop/core';
 import { recordAnswer } from './conversation-audit.js';
 import { auditView } from './entry-audit.js';
-import type { Audit, CallAudit, RunAudit } from './run-audit.js';
+import type { Audit, CallAudit, RunAudit, Standing } from './run-audit.js';
 import { find, isEqual, keyOf } from './run-audit.js';
 import type { Outcome } from './verdict-group.js';
-import { checkRefusal, readGroup, standingOn, unknownGuards } from './verdict-group.js';
+import { checkRefusal, readGroup, standingOn, targetGuardsOf } from './verdict-group.js';
 
 export function auditModelStart(audit: Audit, run: RunAudit, event: ModelStartEvent): void {
   if (!run.accepted && !event.beside) find(audit, event, 'the model is called before the input was accepted');
@@ -75,8 +75,7 @@ function auditCall(audit: Audit, run: RunAudit, on: { readonly event: ModelEndEv
   const { event, call } = on;
   const surface = call.kind === 'handoff' ? 'handoff' : 'toolInput';
   const subject = `${run.id}/${call.id}`;
-  const targetGuards =
-    surface === 'handoff' ? unknownGuards(run.pending.get(keyOf('handoff', subject)) ?? [], standingOn(run, 'handoff')) : [];
+  const targetGuards = surface === 'handoff' ? findTargetGuards(run, subject, call.handoff?.to) : [];
   const standing =
     call.kind === 'unknown'
       ? []
@@ -93,7 +92,7 @@ function auditCall(audit: Audit, run: RunAudit, on: { readonly event: ModelEndEv
     if (call.kind === 'unknown') find(audit, event, `call ${call.id} is of a tool that is not known, but has no end`);
     checkAsks(audit, event, { call, outcome });
   }
-  if (call.end === undefined && call.revision !== outcome.revision) {
+  if (!(outcome.isEmpty && isStopped) && call.revision !== outcome.revision) {
     find(audit, event, `call ${call.id} is recorded at revision ${call.revision}, but its verdicts made ${outcome.revision}`);
   }
   return {
@@ -107,6 +106,7 @@ function auditCall(audit: Audit, run: RunAudit, on: { readonly event: ModelEndEv
     wasAsked: false,
     ended: false,
     end: undefined,
+    refused: undefined,
     targetGuards,
     returned: undefined,
   };
@@ -124,6 +124,26 @@ function checkAsks(audit: Audit, event: ModelEndEvent, on: { readonly call: Reco
 
 export const isOwnAsk = (by: string): boolean => by === 'approval' || by === 'core';
 export const names = (asks: readonly Ask[]): string => (asks.length === 0 ? 'nobody' : asks.map(({ by }) => by).join(', '));
+
+/**
+ * What the target has on `handoff`. A refused handoff does not say where it was to go: then it is the target that has all the guardrails
+ * which answered beside the run's and the source's.
+ */
+function findTargetGuards(run: RunAudit, subject: string, to: string | undefined): readonly Standing[] {
+  if (to !== undefined) return targetGuardsOf(run, to);
+  const expected = new Set(
+    standingOn(run, 'handoff').flatMap(({ entry, level }) => entry.phases.map((phase) => `${level} ${entry.name} ${phase}`)),
+  );
+  // Of two answers under one name, the first is the source's.
+  const others = (run.pending.get(keyOf('handoff', subject)) ?? []).filter(
+    (verdict) => !expected.delete(`${verdict.level} ${verdict.guardrail} ${verdict.phase}`),
+  );
+  const fits = (standing: readonly Standing[]): number =>
+    others.filter(({ guardrail }) => standing.some(({ entry }) => entry.name === guardrail)).length;
+  const candidates = Object.keys(run.manifest.targets ?? {}).map((target) => targetGuardsOf(run, target));
+  const [best] = candidates.sort((left, right) => fits(right) - fits(left) || left.length - right.length);
+  return best !== undefined && fits(best) > 0 ? best : [];
+}
 
 function auditNoAnswer(audit: Audit, run: RunAudit, event: ModelEndEvent): void {
   if (

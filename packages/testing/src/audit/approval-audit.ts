@@ -133,12 +133,16 @@ function resolveEdit(
   if (event.revision !== outcome.revision)
     find(audit, event, `the edit is recorded at revision ${event.revision}, but its verdicts made ${outcome.revision}`);
   call.revision = outcome.revision;
-  if (outcome.refused)
-    find(
-      audit,
-      event,
-      `${outcome.refused.guardrail} answered ${outcome.refused.action} on the edit (seq ${outcome.refused.seq}), yet it is recorded`,
-    );
+  if (outcome.refused) {
+    if (event.input)
+      find(
+        audit,
+        event,
+        `${outcome.refused.guardrail} answered ${outcome.refused.action} on the edit (seq ${outcome.refused.seq}), yet it is recorded`,
+      );
+    call.refused = outcome.refused;
+    return;
+  }
   if (event.input === undefined) find(audit, event, 'the edit passed, but is not recorded');
   else call.input = event.input;
   if ((event.changed ?? false) !== outcome.rewrites > 0)

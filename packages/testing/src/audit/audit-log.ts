@@ -3,6 +3,7 @@ import { auditModelEnd, auditModelStart } from './answer-audit.js';
 import { auditApprovalRequest, auditApprovalResolve } from './approval-audit.js';
 import { auditHandoff, auditHandoffRefused, auditToolEnd, auditToolStart } from './call-audit.js';
 import { newConversation, record, takeOver } from './conversation-audit.js';
+import { checkCount, noteAnswer } from './count-audit.js';
 import { auditInputAccept, readRefusedInput } from './entry-audit.js';
 import type { Audit, RunAudit } from './run-audit.js';
 import { find, isEqual, keyOf, runLevel } from './run-audit.js';
@@ -52,6 +53,7 @@ function auditRunStart(audit: Audit, event: RunStartEvent): void {
     quarantine: undefined,
     approvalIds: new Set(),
     pending: new Map(),
+    uncounted: new Map(),
     refusals: [],
     refusal: undefined,
     written: new Set(),
@@ -85,6 +87,7 @@ function auditEvent(audit: Audit, event: Exclude<LogEvent, RunStartEvent>): void
   if (run.ended && event.type !== 'run.resume') find(audit, event, 'the run has ended');
   if (event.agent !== run.agent) find(audit, event, `it names agent ${event.agent}, but ${run.agent} is active`);
   if (event.parent !== run.parent?.id) find(audit, event, `it names the parent ${event.parent}, but the run's is ${run.parent?.id}`);
+  checkCount(audit, run, event);
   dispatch(audit, run, event);
 }
 
@@ -139,11 +142,13 @@ function auditRunResume(audit: Audit, run: RunAudit, event: RunResumeEvent): voi
   for (const each of audit.runs.values()) {
     if (each.ended) continue;
     each.pending.clear();
+    each.uncounted.clear();
     each.resumed = event.seq;
   }
 }
 
 function auditVerdict(audit: Audit, run: RunAudit, event: GuardVerdictEvent): void {
+  noteAnswer(run, event);
   const key = keyOf(event.surface, event.subject);
   const before = run.pending.get(key);
   if (before) before.push(event);
@@ -163,9 +168,10 @@ function auditRunEnd(audit: Audit, run: RunAudit, event: RunEndEvent): void {
   if (event.status === 'exhausted' && event.text !== undefined) checkCompleted(audit, run, event);
   if (event.status === 'blocked') checkBlocked(audit, run, event);
   run.refusal = event.refusal;
-  if (event.status === 'completed') {
+  // Where a run is stopped, what was judged last may be void.
+  if (event.status === 'completed' || (event.status === 'blocked' && !run.accepted)) {
     for (const verdict of [...run.pending.values()].flat())
-      find(audit, event, `the verdict of ${verdict.guardrail} at seq ${verdict.seq} belongs to nothing that crossed`);
+      find(audit, event, `the verdict of ${verdict.guardrail} at seq ${verdict.seq} belongs to nothing that was judged`);
   }
   if (run.parent && event.refusal) run.parent.refusals.push(event.refusal);
   if (event.reply !== undefined && run.accepted) record(run.conversation, { id: `${run.id}/reply` });

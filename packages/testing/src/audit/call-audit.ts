@@ -168,6 +168,7 @@ function readRefused(
 ): GuardVerdictEvent | undefined {
   const { event, call } = on;
   if (call.call.kind === 'handoff' && call.call.end === undefined) return readRefusedHandoff(audit, run, on);
+  if (call.refused) return call.refused;
   const before = call.started === undefined ? readRecheckAtEnd(audit, run, on) : undefined;
   if (before) return before;
   const subject = `${run.id}/${call.call.id}`;
@@ -188,7 +189,7 @@ function readRefused(
       },
     });
   const output = read('', isDue || event.refusal?.surface === 'toolOutput');
-  if (isDue && event.revision !== output.revision)
+  if ((isDue || (event.refusal && !output.isEmpty)) && event.revision !== output.revision)
     find(audit, event, `its output is recorded at revision ${event.revision}, but its verdicts made ${output.revision}`);
   const details = read('/details', event.details !== undefined);
   const projected = read('/projected', event.projection === 'user');
@@ -214,14 +215,8 @@ function readRecheckAtEnd(
   run: RunAudit,
   on: { readonly event: ToolEndEvent; readonly call: CallAudit },
 ): GuardVerdictEvent | undefined {
-  const { event, call } = on;
-  const subject = `${run.id}/${call.call.id}`;
-  if (!run.pending.has(keyOf('toolInput', subject))) return undefined;
-  if (call.decision?.decision !== 'void') return readRecheck(audit, run, on).refused;
-  // An edit that was refused: its approval is void, and the call ends.
-  const standing = standingOn(run, 'toolInput', call.call.name);
-  return readGroup(audit, event, { run, wanted: { surface: 'toolInput', subject, standing, phases: 'both', base: call.revision + 1 } })
-    .refused;
+  if (!run.pending.has(keyOf('toolInput', `${run.id}/${on.call.call.id}`))) return undefined;
+  return readRecheck(audit, run, on).refused;
 }
 
 function checkCopy(audit: Audit, run: RunAudit, event: ToolEndEvent): void {
@@ -283,19 +278,8 @@ function targetStanding(run: RunAudit, event: HandoffEvent): readonly Standing[]
 
 function checkTargetGuards(audit: Audit, run: RunAudit, on: { readonly event: HandoffEvent; readonly call: CallAudit }): void {
   const { event, call } = on;
-  if (call.returned) return;
-  const due = targetStanding(run, event);
-  const asked = call.targetGuards;
-  const write = (standing: readonly Standing[]): string[] =>
-    standing
-      .flatMap(({ entry }) => entry.phases.map((phase) => `${entry.name}@${entry.version ?? ''} ${phase}${entry.shadow ? ' shadow' : ''}`))
-      .sort();
-  if (!isEqual(write(due), write(asked))) {
-    find(
-      audit,
-      event,
-      `on handoff of call ${event.callId}, the target's guardrails that answered are ${write(asked).join(', ') || 'none'}; its manifest says ${write(due).join(', ') || 'none'}`,
-    );
+  if (call.returned === undefined && !isEqual(targetStanding(run, event), call.targetGuards)) {
+    find(audit, event, `the guardrails of agent ${event.to} on handoff are not those that ${event.from} was said to ask`);
   }
 }
 

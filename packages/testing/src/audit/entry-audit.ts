@@ -1,6 +1,6 @@
 import type { GuardVerdictEvent, HandoffEvent, InputAcceptEvent, LogEvent, ModelStartEvent } from '@guardloop/core';
 import type { ConversationAudit } from './conversation-audit.js';
-import { commitEntry, hasPassed, idOf, markPassed, passKey, record, see, takeOver, viewAfter } from './conversation-audit.js';
+import { commitEntry, hasPassed, markPassed, passKey, record, see, takeOver, viewAfter } from './conversation-audit.js';
 import type { Audit, RunAudit, Standing } from './run-audit.js';
 import { find, keyOf, runLevel, takeVerdicts } from './run-audit.js';
 import { readGroup, standingOn, unknownGuards } from './verdict-group.js';
@@ -189,17 +189,29 @@ export function readRefusedEntry(
   return refused;
 }
 
+/** Items whose text a filter wrote: nobody has judged it. Text that is changed without a rewrite, or was judged by who had passed the item. */
+function writtenByFilter(run: RunAudit, event: HandoffEvent): readonly string[] {
+  if (event.view === 'all') return [];
+  const isAskedAgain = (id: string): boolean =>
+    (run.pending.get(keyOf('input', id)) ?? []).some((verdict) =>
+      hasPassed(
+        run.conversation,
+        passKey({ name: verdict.guardrail, version: verdict.version }, verdict.level === 'run' ? undefined : event.to),
+        id,
+      ),
+    );
+  return event.view.flatMap((each) => {
+    if (typeof each === 'string') return [];
+    const isRewritten = (event.revisions?.[each.id] ?? 0) > 0;
+    return 'role' in each || !isRewritten || isAskedAgain(each.id) ? [each.id] : [];
+  });
+}
+
 /** The target's entry at a handoff; afterwards the target is the active agent. */
 export function auditHandoffEntry(audit: Audit, run: RunAudit, event: HandoffEvent): void {
   const { conversation } = run;
   const view = viewAfter(conversation, event);
-  const rewritten = event.revisions ?? {};
-  const own =
-    event.view === 'all'
-      ? []
-      : event.view.flatMap((each) =>
-          typeof each !== 'string' && ('role' in each || !((rewritten[each.id] ?? 0) > 0)) ? [idOf(each)] : [],
-        );
+  const own = writtenByFilter(run, event);
   const target: RunAudit = { ...run, agent: event.to, manifest: { ...event.manifest, run: run.manifest.run } };
   const entry: Entry = {
     subject: event.entry.subject,

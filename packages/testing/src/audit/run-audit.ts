@@ -35,6 +35,8 @@ export interface CallAudit {
   wasAsked: boolean;
   ended: boolean;
   end: ToolEndEvent | undefined;
+  /** What refused an edit. */
+  refused: GuardVerdictEvent | undefined;
   /** Guardrails that were asked on `handoff` and are not the run's or the source's: they should be the target's. */
   targetGuards: readonly Standing[];
   returned: { readonly to: string; readonly brief: string } | undefined;
@@ -59,6 +61,8 @@ export interface RunAudit {
   readonly written: Set<string>;
   /** Verdicts that no event has committed yet, by surface and subject. */
   pending: Map<string, GuardVerdictEvent[]>;
+  /** Letters of verdicts that no event has counted yet, by what they are about. */
+  uncounted: Map<string, string>;
   /** The last refusals that events carried: `run.end` must name one of them. */
   refusals: Refusal[];
   /** The refusal of the run itself, once it has ended. */

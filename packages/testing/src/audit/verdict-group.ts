@@ -38,6 +38,13 @@ export function standingOn(run: RunAudit, surface: Surface, tool?: string): read
   ];
 }
 
+/** What an agent that can be handed to has on `handoff`; its own agent asks no more than the source's. */
+export function targetGuardsOf(run: RunAudit, to: string): readonly Standing[] {
+  const targets = run.manifest.targets ?? {};
+  const entries = to !== run.agent && Object.hasOwn(targets, to) ? (targets[to] ?? []) : [];
+  return entries.map((entry): Standing => ({ entry, level: 'agent' }));
+}
+
 /**
  * Guardrails that answered and are not among the known: those of a handoff's target, if all is well, whose manifest comes only with the
  * `handoff` event. Of two answers under one name, the first is the known one's.
