@@ -1,4 +1,5 @@
-import { type Log, resume, type RunResult, run } from '@guardloop/core';
+import type { Log, RunResult } from '@guardloop/core';
+import { resume, run } from '@guardloop/core';
 import { cutAnywhere } from '@guardloop/testing';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
@@ -21,7 +22,9 @@ it('every prefix of every log resumes to the same end, or asks; no effect runs t
       const report = await cutAnywhere(result.log, async (prefix: Log) => {
         const again = makeWorld(seed, temper);
         const resumed = (await resume(again.start, prefix, { guardrails: again.guardrails, input })) as RunResult;
-        const started = new Set(prefix.events.flatMap((event) => (event.type === 'tool.start' && event.tool === 'send' ? [`send ${event.idempotencyKey}`] : [])));
+        const started = new Set(
+          prefix.events.flatMap((event) => (event.type === 'tool.start' && event.tool === 'send' ? [`send ${event.idempotencyKey}`] : [])),
+        );
         expect(again.effects.filter((effect) => started.has(effect))).toEqual([]);
         expect(new Set(again.effects).size).toBe(again.effects.length);
         for (const request of again.requests) expect(findBrokenPairs(request.messages)).toEqual([]);

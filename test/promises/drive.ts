@@ -1,6 +1,7 @@
 import type { Decision, Log, QuarantineStore, RunEvent, RunResult } from '@guardloop/core';
 import { resume, run, stream } from '@guardloop/core';
-import { hash, limitsOf, type World } from './world.js';
+import type { World } from './world.js';
+import { hash, limitsOf } from './world.js';
 
 /** A quarantine in memory. */
 export function memoryQuarantine(): QuarantineStore {
@@ -38,7 +39,10 @@ export async function drive(seed: number, world: World, mode: 'run' | 'stream'):
     return watched.result;
   };
   const first = { ...shared, limits: limitsOf(seed) };
-  let result: RunResult = mode === 'run' ? await run(world.start, 'Refund o1 please', first) : await watch(stream(world.start, 'Refund o1 please', first) as never);
+  let result: RunResult =
+    mode === 'run'
+      ? await run(world.start, 'Refund o1 please', first)
+      : await watch(stream(world.start, 'Refund o1 please', first) as never);
   let pauses = 0;
   while (result.status === 'interrupted' && pauses < 40) {
     pauses += 1;

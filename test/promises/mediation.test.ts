@@ -2,18 +2,23 @@ import type { Part, RunEvent } from '@guardloop/core';
 import { auditLog } from '@guardloop/testing';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { type Driven, drive } from './drive.js';
+import type { Driven } from './drive.js';
+import { drive } from './drive.js';
 import { findBrokenPairs } from './pairs.js';
-import { makeWorld, type World } from './world.js';
+import type { World } from './world.js';
+import { makeWorld } from './world.js';
 
-const textOf = (content: string | readonly Part[]): string => (typeof content === 'string' ? content : content.map((part) => (part.type === 'text' ? part.text : '')).join('\n'));
+const textOf = (content: string | readonly Part[]): string =>
+  typeof content === 'string' ? content : content.map((part) => (part.type === 'text' ? part.text : '')).join('\n');
 const coreWords = new Set(['invalid_input', 'unknown_tool', 'denied', 'rejected', 'aborted', 'timeout', 'bad_result']);
 
 /** Everything that crossed a boundary in a form that the witness had not been shown. */
 function findUnseen(world: World, { events, result }: Driven): readonly string[] {
   const shown = (surface: string) => world.seen.filter((seen) => seen.surface === surface).map((seen) => seen.content);
   const inputs = shown('input');
-  const [toolInputs, toolOutputs, outputs, briefs] = ['toolInput', 'toolOutput', 'output', 'handoff'].map((surface) => new Set(shown(surface)));
+  const [toolInputs, toolOutputs, outputs, briefs] = ['toolInput', 'toolOutput', 'output', 'handoff'].map(
+    (surface) => new Set(shown(surface)),
+  );
   const unseen: string[] = [];
   const miss = (what: string, text: string) => unseen.push(`${what}: ${text}`);
 
@@ -24,18 +29,31 @@ function findUnseen(world: World, { events, result }: Driven): readonly string[]
   for (const [turn, text] of texts) if (!outputs?.has(text)) miss(`shown in ${turn}`, text);
   for (const event of result.log.events) {
     if (event.type === 'model.end' && event.text !== '' && !outputs?.has(event.text)) miss('recorded answer', event.text);
-    if (event.type === 'model.end') for (const call of event.calls) if (call.kind !== 'handoff' && !call.end && !toolInputs?.has(JSON.stringify(call.input))) miss('recorded input', JSON.stringify(call.input));
+    if (event.type === 'model.end')
+      for (const call of event.calls)
+        if (call.kind !== 'handoff' && !call.end && !toolInputs?.has(JSON.stringify(call.input)))
+          miss('recorded input', JSON.stringify(call.input));
     if (event.type === 'tool.start' && !toolInputs?.has(JSON.stringify(event.input))) miss('started with', JSON.stringify(event.input));
     if (event.type === 'handoff' && !briefs?.has(event.brief)) miss('brief', event.brief);
-    if (event.type === 'input.accept') for (const item of event.items) if (item.role === 'user' && !inputs.some((input) => input.includes(textOf(item.parts)))) miss('accepted', textOf(item.parts));
-    if (event.type === 'tool.end' && event.copyOf === undefined && event.handoff === undefined && event.status !== 'unknown' && !coreWords.has(event.errorClass ?? '')) {
+    if (event.type === 'input.accept')
+      for (const item of event.items)
+        if (item.role === 'user' && !inputs.some((input) => input.includes(textOf(item.parts)))) miss('accepted', textOf(item.parts));
+    if (
+      event.type === 'tool.end' &&
+      event.copyOf === undefined &&
+      event.handoff === undefined &&
+      event.status !== 'unknown' &&
+      !coreWords.has(event.errorClass ?? '')
+    ) {
       const content = textOf(event.content);
       const judged = event.status === 'ok' ? content : (JSON.parse(content) as { summary: string }).summary;
       if (!toolOutputs?.has(judged)) miss('result', judged);
     }
   }
   for (const request of world.requests) {
-    for (const message of request.messages) if (message.role === 'user' && !inputs.some((input) => input.includes(textOf(message.parts)))) miss('asked with', textOf(message.parts));
+    for (const message of request.messages)
+      if (message.role === 'user' && !inputs.some((input) => input.includes(textOf(message.parts))))
+        miss('asked with', textOf(message.parts));
     for (const fault of findBrokenPairs(request.messages)) miss(`request ${request.agent} ${request.turn}`, fault);
   }
   return unseen;

@@ -1,22 +1,5 @@
-import {
-  allow,
-  ask,
-  asTool,
-  defineAgent,
-  defineGuardrail,
-  defineTool,
-  deny,
-  type Guardrail,
-  type GuardInfo,
-  halt,
-  handoff,
-  type Model,
-  type ModelEvent,
-  type ModelRequest,
-  rewrite,
-  type Surface,
-  type Subject,
-} from '@guardloop/core';
+import type { GuardInfo, Guardrail, Model, ModelEvent, ModelRequest, Subject, Surface } from '@guardloop/core';
+import { allow, ask, asTool, defineAgent, defineGuardrail, defineTool, deny, halt, handoff, rewrite } from '@guardloop/core';
 import { z } from 'zod';
 
 /** A number from 0 up to 2^32, the same for the same words. */
@@ -89,19 +72,24 @@ function randomGuardrail(seed: number, name: string, temper: Temper): Guardrail<
     if (below(temper.refusals)) return deny(`${name} says no`);
     if (below(temper.refusals / 4)) return halt(`${name} says stop`);
     if (surface !== 'input' && surface !== 'toolOutput' && below(temper.refusals)) return ask(`${name} wants a person`);
-    if (phase === 'rewrite' && below(15)) return surface === 'toolInput' ? rewrite({ id: `${hash(content) % 9}` , input: 'clean' }, `${name} changes it`) : rewrite(`${content} #${name}`, `${name} changes it`);
+    if (phase === 'rewrite' && below(15))
+      return surface === 'toolInput'
+        ? rewrite({ id: `${hash(content) % 9}`, input: 'clean' }, `${name} changes it`)
+        : rewrite(`${content} #${name}`, `${name} changes it`);
     return allow();
   };
-  const maybeLater = (phase: string) => (subject: Subject): never => {
-    const at = [seed, name, phase, subject.surface, subject.content, 'when'] as const;
-    if (chance(50, ...at)) return answer(phase, subject) as never;
-    const wait = async () => {
-      for (let ticks = hash('ticks', ...at) % 4; ticks > 0; ticks -= 1) await Promise.resolve();
-      if (chance(20, 'timer', ...at)) await new Promise((resolve) => setTimeout(resolve, 0));
-      return answer(phase, subject);
+  const maybeLater =
+    (phase: string) =>
+    (subject: Subject): never => {
+      const at = [seed, name, phase, subject.surface, subject.content, 'when'] as const;
+      if (chance(50, ...at)) return answer(phase, subject) as never;
+      const wait = async () => {
+        for (let ticks = hash('ticks', ...at) % 4; ticks > 0; ticks -= 1) await Promise.resolve();
+        if (chance(20, 'timer', ...at)) await new Promise((resolve) => setTimeout(resolve, 0));
+        return answer(phase, subject);
+      };
+      return wait() as never;
     };
-    return wait() as never;
-  };
   const on = surfaces.filter((surface) => chance(70, seed, name, 'on', surface));
   return defineGuardrail({
     name,
@@ -128,9 +116,14 @@ export interface World {
   readonly requests: ModelRequest[];
 }
 
-const triageOf = (seed: number, temper: Temper, { effects, requests }: { readonly effects: string[]; readonly requests: ModelRequest[] }) => {
+const triageOf = (
+  seed: number,
+  temper: Temper,
+  { effects, requests }: { readonly effects: string[]; readonly requests: ModelRequest[] },
+) => {
   const model = randomModel(seed, requests);
-  const guards = (owner: string) => Array.from({ length: hash(seed, owner, 'guards') % 3 }, (_, index) => randomGuardrail(seed, `${owner}-${index}`, temper));
+  const guards = (owner: string) =>
+    Array.from({ length: hash(seed, owner, 'guards') % 3 }, (_, index) => randomGuardrail(seed, `${owner}-${index}`, temper));
   const input = z.object({ id: z.string(), input: z.string() });
   const find = defineTool({
     name: 'find',
@@ -163,8 +156,21 @@ const triageOf = (seed: number, temper: Temper, { effects, requests }: { readonl
     },
   });
   const leaf = defineAgent({ name: 'leaf', instructions: 'Leaf.', model, tools: [find, send], guardrails: guards('leaf') });
-  const billing = defineAgent({ name: 'billing', description: 'Bills.', instructions: 'Bill.', model, tools: [send, look], handoffs: ['triage'], guardrails: guards('billing') });
-  const transfer = defineTool({ name: 'transfer', description: 'Transfers.', input, execute: ({ id }) => (chance(60, seed, id) ? handoff(billing, { brief: `about ${id}` }) : 'no transfer') });
+  const billing = defineAgent({
+    name: 'billing',
+    description: 'Bills.',
+    instructions: 'Bill.',
+    model,
+    tools: [send, look],
+    handoffs: ['triage'],
+    guardrails: guards('billing'),
+  });
+  const transfer = defineTool({
+    name: 'transfer',
+    description: 'Transfers.',
+    input,
+    execute: ({ id }) => (chance(60, seed, id) ? handoff(billing, { brief: `about ${id}` }) : 'no transfer'),
+  });
   return defineAgent({
     name: 'triage',
     instructions: 'Triage.',
@@ -188,9 +194,16 @@ export function makeWorld(seed: number, temper: Temper = { refusals: 3, faults: 
       return allow();
     },
   });
-  const guardrails = [...Array.from({ length: hash(seed, 'run guards') % 2 }, (_, index) => randomGuardrail(seed, `run-${index}`, temper)), witness];
+  const guardrails = [
+    ...Array.from({ length: hash(seed, 'run guards') % 2 }, (_, index) => randomGuardrail(seed, `run-${index}`, temper)),
+    witness,
+  ];
   return { start: triageOf(seed, temper, { effects, requests }), guardrails, seen, effects, requests };
 }
 
 /** Settings of a run that are a function of the seed. */
-export const limitsOf = (seed: number) => ({ turns: 3 + (hash(seed, 'turns') % 5), handoffs: hash(seed, 'handoffs') % 4, repairs: hash(seed, 'repairs') % 3 });
+export const limitsOf = (seed: number) => ({
+  turns: 3 + (hash(seed, 'turns') % 5),
+  handoffs: hash(seed, 'handoffs') % 4,
+  repairs: hash(seed, 'repairs') % 3,
+});
