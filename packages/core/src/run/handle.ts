@@ -187,6 +187,13 @@ export class RunHandle {
     this.controller?.abort(stopReason(stop));
   }
 
+  /** Stops the run when its active time is used up; returns what takes the timer off. */
+  armTimeLimit(): () => void {
+    const left = this.state.limits.ms - this.state.activeMs;
+    if (left === Number.POSITIVE_INFINITY) return () => undefined;
+    return this.root.clock.after(Math.max(0, left), () => this.abort({ kind: 'limit', limit: 'ms' }));
+  }
+
   /** Calls `listener` once when the run is stopped; returns what takes it off again. */
   onStop(listener: () => void): () => void {
     if (this.stop) {

@@ -19,9 +19,11 @@ export async function runChild(handle: RunHandle, call: CallState, tool: ToolSpe
   const child = childHandle(handle, call, tool, input);
   if (child === undefined) return { status: 'failed', errorClass: 'failed', summary: `${tool.name} is no agent.`, retryable: false };
   const off = handle.onStop(() => child.abort({ kind: 'parent' }));
+  const disarm = child.armTimeLimit();
   try {
     await handle.root.loop(child);
   } finally {
+    disarm();
     off();
   }
   return resultOfChild(handle, child, tool);

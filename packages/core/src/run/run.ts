@@ -13,20 +13,17 @@ import type { Completed, ResumeFunction, RunFunction, RunResult, RunStream, Stre
 
 /** Takes an entered run to its end, or to where it waits. Never rejects. */
 async function drive(handle: RunHandle, options: Options): Promise<RunResult> {
-  const { root, state } = handle;
-  if (state.ended) return resultOf(handle);
+  if (handle.state.ended) return resultOf(handle);
   const cancel = (): void => handle.abort({ kind: 'cancel', reason: options.signal?.reason });
   if (options.signal?.aborted) cancel();
   else options.signal?.addEventListener('abort', cancel, { once: true });
-  const left = state.limits.ms - state.activeMs;
-  const stopTimer =
-    left === Number.POSITIVE_INFINITY ? undefined : root.clock.after(Math.max(0, left), () => handle.abort({ kind: 'limit', limit: 'ms' }));
+  const disarm = handle.armTimeLimit();
   try {
     await applyDecisions(handle);
     await loop(handle);
     await handle.barrier();
   } finally {
-    stopTimer?.();
+    disarm();
     options.signal?.removeEventListener('abort', cancel);
   }
   return resultOf(handle);
