@@ -79,6 +79,7 @@ export async function enter<M extends Message>(handle: RunHandle, entry: Entry<M
   const judged = new Set<string>();
   const current = new Map<string, Message>();
   const changed: ViewText[] = [];
+  const viewer = entry.agent === handle.state.agent ? undefined : { agent: entry.agent, messages: entry.history };
   const none = { items: entry.fresh, changed: [], judged: [], revisions: {}, revision };
 
   for (const message of [...newTo.all, ...entry.fresh]) {
@@ -90,6 +91,7 @@ export async function enter<M extends Message>(handle: RunHandle, entry: Entry<M
       surface: 'input',
       subject: message.id,
       about,
+      viewer,
       revision: 0,
       value: message,
       guards,
@@ -129,6 +131,7 @@ export async function enter<M extends Message>(handle: RunHandle, entry: Entry<M
       surface: 'input',
       subject: entry.subject,
       about,
+      viewer,
       revision,
       value: items,
       guards,

@@ -21,6 +21,8 @@ export interface Matter<V> {
   /** Whether a person can be asked here. */
   readonly canAsk: boolean;
   readonly isProjected?: boolean | undefined;
+  /** Whose view the subject enters, before that agent is active: at a handoff. */
+  readonly viewer?: Viewer | undefined;
   /** Once its answer was recorded: the call it is about. `view` for what a view wrote. */
   readonly about?: string | undefined;
   /** How long answers still count after the run was stopped, milliseconds: what a started tool gave is recorded if it passes in time. */
@@ -28,6 +30,12 @@ export interface Matter<V> {
   /** Built once for each value; deep-frozen. */
   toSubject(value: V): Subject;
   rewrite(value: V, by: unknown): Rewritten<V> | Promise<Rewritten<V>>;
+}
+
+export interface Viewer {
+  readonly agent: string;
+  /** What it will see of the history. */
+  readonly messages: readonly Message[];
 }
 
 export interface Ruling<V> {
@@ -57,7 +65,7 @@ class Info {
   constructor(
     private readonly handle: RunHandle,
     private readonly label: Label,
-    private readonly outlivesStop: boolean,
+    private readonly matter: Pick<Matter<unknown>, 'viewer' | 'graceMs'>,
   ) {}
   get context(): unknown {
     return this.handle.root.context;
@@ -66,18 +74,18 @@ class Info {
     return this.handle.state.id;
   }
   get agent(): string {
-    return this.handle.state.agent;
+    return this.matter.viewer?.agent ?? this.handle.state.agent;
   }
   get agentPath(): readonly string[] {
-    return this.handle.agentPath;
+    return [...this.handle.agentPath.slice(0, -1), this.agent];
   }
   get messages(): readonly Message[] {
-    return readOnly(this.handle.messages);
+    return readOnly(this.matter.viewer?.messages ?? this.handle.messages);
   }
   get labels(): { readonly subject: Label; readonly view: Label } {
     return {
       subject: this.label,
-      view: { origin: `agent:${this.handle.state.agent}`, integrity: this.handle.state.conversation.isUntrusted ? 'untrusted' : 'trusted' },
+      view: { origin: `agent:${this.agent}`, integrity: this.handle.state.conversation.isUntrusted ? 'untrusted' : 'trusted' },
     };
   }
   get untrustedReads(): readonly UntrustedRead[] {
@@ -87,7 +95,7 @@ class Info {
     if (this.controller === undefined) {
       const controller = new AbortController();
       this.controller = controller;
-      if (!this.outlivesStop) this.off = this.handle.onStop(() => controller.abort());
+      if (this.matter.graceMs === undefined) this.off = this.handle.onStop(() => controller.abort());
     }
     return this.controller.signal;
   }
@@ -142,7 +150,7 @@ class Session<V> {
   }
 
   private info(): Info {
-    return new Info(this.handle, this.current().label, this.matter.graceMs !== undefined);
+    return new Info(this.handle, this.current().label, this.matter);
   }
 
   rewrites(from: number): Ruling<V> | Promise<Ruling<V>> {
