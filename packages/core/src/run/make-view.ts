@@ -43,13 +43,14 @@ export async function makeView(handle: RunHandle, turn: number): Promise<MadeVie
     );
 
   const known = new Map(conversation.view.map((message) => [message.id, message]));
-  const messages: Message[] = [];
+  // A message that the view gives twice is sent once.
+  const messages = new Map<string, Message>();
   const fresh: UserMessage[] = [];
   for (const each of given as unknown[]) {
     const { id, text } = (typeof each === 'object' && each !== null ? each : {}) as { id?: unknown; text?: unknown };
     const message = typeof id === 'string' ? known.get(id) : undefined;
     if (message) {
-      messages.push(message);
+      messages.set(message.id, message);
       continue;
     }
     if (typeof text !== 'string')
@@ -69,7 +70,7 @@ export async function makeView(handle: RunHandle, turn: number): Promise<MadeVie
       });
       fresh.push(item);
     }
-    messages.push(item);
+    messages.set(item.id, item);
   }
   const entered = await enter(handle, {
     subject: `${handle.state.id}/${turn}/view`,
@@ -87,7 +88,7 @@ export async function makeView(handle: RunHandle, turn: number): Promise<MadeVie
     const text = item.parts[0]?.type === 'text' ? item.parts[0].text : '';
     handle.viewItems.set(text, final);
   }
-  const chosen = keepPairs(messages.map((message) => passed.get(message.id) ?? message));
+  const chosen = keepPairs([...messages.values()].map((message) => passed.get(message.id) ?? message));
   return {
     ...all,
     messages: chosen,
