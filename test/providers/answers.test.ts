@@ -6,6 +6,7 @@ import { modes, settle, textOf } from './settle.js';
 import type { Seen } from './shop.js';
 import { findOrder, noCards, witness } from './shop.js';
 import { anthropic1, sides } from './sides.js';
+import type { WireRequest } from './wire-request.js';
 
 let server: ModelServer;
 beforeAll(async () => {
@@ -20,6 +21,15 @@ afterAll(() => server.stop());
 
 const weather = z.object({ city: z.string(), degrees: z.number(), note: z.string() });
 const pixel = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==';
+
+interface BodyMessage {
+  readonly role: string;
+  readonly content: readonly unknown[];
+}
+
+function bodyMessages(request: WireRequest | undefined): readonly BodyMessage[] {
+  return (request?.body.messages ?? []) as readonly BodyMessage[];
+}
 
 describe.each(sides)('$name', (side) => {
   it.each(modes)('a structured answer is asked for in the form of the API, checked, rewritten, and given as a value (%s)', async (mode) => {
@@ -92,9 +102,7 @@ describe.each(sides)('$name', (side) => {
 
     expect(result).toMatchObject({ status: 'completed', output: 'One pixel.' });
     expect(parts).toEqual(['text', 'image', 'file']);
-    const [first] = (server.requests[0]?.body.messages as { readonly content: unknown; readonly role: string }[]).filter(
-      ({ role }) => role === 'user',
-    );
+    const first = bodyMessages(server.requests[0]).find(({ role }) => role === 'user');
     const expected =
       side.api === 'openai'
         ? [
@@ -156,7 +164,7 @@ it.each(modes)(
     const { result, events } = await settle(mode, agent, { input: 'Where?', guardrails: [witness(seen)], reasoning: 'show' });
 
     expect(result).toMatchObject({ status: 'completed', output: 'Found.' });
-    const [, assistant] = server.requests[1]?.body.messages as { readonly content: readonly unknown[] }[];
+    const [, assistant] = bodyMessages(server.requests[1]);
     expect(assistant?.content[0]).toEqual({ type: 'thinking', thinking: 'I should look.', signature: 'c2lnbmVk' });
     expect(seen.filter(({ surface }) => surface === 'output').map(({ content }) => content)).toEqual([
       'I should look.',
