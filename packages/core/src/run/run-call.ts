@@ -4,7 +4,7 @@ import type { ToolSpec } from '../define/specs.js';
 import { readToolError } from '../define/tool-error.js';
 import type { OutputSubject, ToolOutputSubject } from '../define/types.js';
 import { GuardloopError } from '../errors.js';
-import type { JsonValue, Label, Part } from '../model/types.js';
+import type { JsonObject, JsonValue, Label, Part } from '../model/types.js';
 import { capText, projectedCapChars, resultCapChars } from '../project/cap.js';
 import { isOwnProjection } from '../project/own-projection.js';
 import { describeIssues } from '../schema.js';
@@ -160,7 +160,7 @@ async function execute(
           ? errorEnd({
               status: 'error',
               errorClass: 'timeout',
-              summary: `${tool.name} took longer than ${tool.timeoutMs} ms and was stopped.`,
+              summary: `${tool.name}${namedArguments(tool, call.input)} took longer than ${tool.timeoutMs} ms and was stopped.`,
               retryable: true,
             })
           : unknownEnd(tool.name, `it took longer than ${tool.timeoutMs} ms`),
@@ -171,6 +171,13 @@ async function execute(
     default:
       return settled satisfies never;
   }
+}
+
+/** Which arguments a call had, in the words of the tool's schema: tells equal tools' calls apart without a value. */
+function namedArguments({ input }: ToolSpec, given: JsonObject): string {
+  const { properties } = input.json;
+  const names = typeof properties === 'object' && properties !== null ? Object.keys(properties).filter((name) => name in given) : [];
+  return names.length === 0 ? '' : ` with ${names.join(', ')}`;
 }
 
 function failed(tool: ToolSpec, thrown: unknown): Extract<Outcome, { kind: 'error' }> {
@@ -258,6 +265,7 @@ async function finishCall(
   const chars = contentText(ruling.value.content).length;
 
   if (returned) {
+    handle.returned ??= new Map();
     handle.returned.set(call.call.id, returned);
     const to = typeof returned.target === 'string' ? returned.target : returned.target.name;
     const brief = contentText(ruling.value.content);
