@@ -2,6 +2,7 @@ import type { GuardloopError } from '../errors.js';
 import type { JsonValue, Label, ModelCall, StopReason, Usage } from '../model/types.js';
 import type { RecordedError } from '../state/events.js';
 import type { RunHandle } from './handle.js';
+import { jsonFault } from './json-fault.js';
 import { deepFreeze } from './plain-output.js';
 import type { Release } from './release.js';
 import type { Offered } from './stand.js';
@@ -52,8 +53,8 @@ export function readJson(text: string): { readonly value: JsonValue | undefined;
   const fenced = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text);
   try {
     return { value: deepFreeze(JSON.parse(fenced?.[1] ?? text) as JsonValue) };
-  } catch (thrown) {
-    const at = thrown instanceof Error ? /position (\d+)/.exec(thrown.message)?.[1] : undefined;
-    return { value: undefined, misfit: at === undefined ? 'it is not valid JSON' : `it is not valid JSON at position ${at}` };
+  } catch {
+    const fault = jsonFault(fenced?.[1] ?? text);
+    return { value: undefined, misfit: fault === undefined ? 'it is not valid JSON' : `it is not valid JSON (${fault})` };
   }
 }

@@ -6,6 +6,7 @@ import { readOnly } from './guard.js';
 import type { RunHandle } from './handle.js';
 import { deepFreeze } from './plain-output.js';
 import { standNow } from './plan.js';
+import type { View } from './types.js';
 
 export interface MadeView {
   readonly messages: readonly Message[];
@@ -21,32 +22,14 @@ export async function makeView(handle: RunHandle, turn: number): Promise<MadeVie
   const { conversation } = handle.state;
   const all = { messages: conversation.view, entries: undefined, refusal: undefined, isStopped: false };
   if (view === undefined) return all;
-  const { signal } = handle;
-  let given: unknown;
-  try {
-    const chosen = view(readOnly(conversation.view), { context: handle.root.context as never, agent: handle.state.agent, turn, signal });
-    const settled = await handle.wait(Promise.resolve(chosen));
-    if (settled.kind === 'stopped') return { ...all, isStopped: true };
-    if (settled.kind !== 'value') throw settled.kind === 'threw' ? settled.error : undefined;
-    given = settled.value;
-  } catch (thrown) {
-    throw new GuardloopError(
-      'CONFIG_INVALID',
-      `The view of the run threw before turn ${turn} of agent ${handle.state.agent}. Mend it; it gives a list of messages and texts.`,
-      { cause: thrown },
-    );
-  }
-  if (!Array.isArray(given))
-    throw new GuardloopError(
-      'CONFIG_INVALID',
-      `The view of the run gave no list before turn ${turn}. Return a list of the messages it was given and of { text }.`,
-    );
+  const given = await askView(handle, view, turn);
+  if (given === undefined) return { ...all, isStopped: true };
 
   const known = new Map(conversation.view.map((message) => [message.id, message]));
   // A message that the view gives twice is sent once.
   const messages = new Map<string, Message>();
   const fresh: UserMessage[] = [];
-  for (const each of given as unknown[]) {
+  for (const each of given) {
     const { id, text } = (typeof each === 'object' && each !== null ? each : {}) as { id?: unknown; text?: unknown };
     const message = typeof id === 'string' ? known.get(id) : undefined;
     if (message) {
@@ -59,7 +42,7 @@ export async function makeView(handle: RunHandle, turn: number): Promise<MadeVie
         `The view of the run gave something that is neither a message it was given nor { text }. Return only those.`,
       );
     const label = { origin: 'developer', integrity: conversation.isUntrusted ? 'untrusted' : 'trusted' } as const;
-    let item = handle.viewItems.get(text);
+    let item = handle.state.viewItems?.get(text);
     if (item === undefined) {
       item = deepFreeze({
         role: 'user',
@@ -83,17 +66,37 @@ export async function makeView(handle: RunHandle, turn: number): Promise<MadeVie
   });
   if (entered.isStopped || entered.refusal) return { ...all, refusal: entered.refusal, isStopped: entered.isStopped };
   const passed = new Map(entered.items.map((item) => [item.id, item]));
-  for (const item of fresh) {
-    const final = passed.get(item.id) ?? item;
-    const text = item.parts[0]?.type === 'text' ? item.parts[0].text : '';
-    handle.viewItems.set(text, final);
-  }
   const chosen = keepPairs([...messages.values()].map((message) => passed.get(message.id) ?? message));
   return {
     ...all,
     messages: chosen,
     entries: chosen.map((message): ViewEntry => (known.has(message.id) ? message.id : (message as UserMessage))),
   };
+}
+
+/** What the view chose; undefined when the run was stopped meanwhile. Throws CONFIG_INVALID. */
+async function askView(handle: RunHandle, view: View<never>, turn: number): Promise<readonly unknown[] | undefined> {
+  const { signal, state } = handle;
+  let given: unknown;
+  try {
+    const chosen = view(readOnly(state.conversation.view), { context: handle.root.context as never, agent: state.agent, turn, signal });
+    const settled = await handle.wait(Promise.resolve(chosen));
+    if (settled.kind === 'stopped') return undefined;
+    if (settled.kind !== 'value') throw settled.kind === 'threw' ? settled.error : undefined;
+    given = settled.value;
+  } catch (thrown) {
+    throw new GuardloopError(
+      'CONFIG_INVALID',
+      `The view of the run threw before turn ${turn} of agent ${state.agent}. Mend it; it gives a list of messages and texts.`,
+      { cause: thrown },
+    );
+  }
+  if (!Array.isArray(given))
+    throw new GuardloopError(
+      'CONFIG_INVALID',
+      `The view of the run gave no list before turn ${turn}. Return a list of the messages it was given and of { text }.`,
+    );
+  return given;
 }
 
 /** Leaves out answers whose calls are not all followed by their results, and results without their call. */

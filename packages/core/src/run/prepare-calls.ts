@@ -10,7 +10,8 @@ import type { Ruling } from './guard.js';
 import { judge, readOnly } from './guard.js';
 import type { RunHandle } from './handle.js';
 import { isPromise } from './is-promise.js';
-import { abortedEnd, deniedEnd, errorEnd } from './observations.js';
+import { jsonFault } from './json-fault.js';
+import { abortedEnd, deniedEnd, errorEnd, laterHandoffEnd } from './observations.js';
 import { deepFreeze } from './plain-output.js';
 import { guardsOfTool, standNow, standOf } from './plan.js';
 import { applySpans, readSpans, rewriteText } from './rewrite-text.js';
@@ -33,23 +34,13 @@ export function prepareCalls(
 ): readonly RecordedCall[] | Promise<readonly RecordedCall[]> {
   const { calls } = answer;
   handle.parsed.clear();
-  handle.returned.clear();
+  handle.returned = undefined;
   let firstHandoff = -1;
   const preparing: (RecordedCall | Promise<RecordedCall>)[] = calls.map((call, index) => {
     const id = `${turn}.${index}`;
     const offered = names.get(call.name);
     if (offered?.kind === 'handoff') {
-      if (firstHandoff >= 0)
-        return ended(
-          call,
-          id,
-          'handoff',
-          errorEnd({
-            status: 'aborted',
-            errorClass: 'aborted',
-            summary: 'Only the first handoff of an answer is tried, and this was a later one.',
-          }),
-        );
+      if (firstHandoff >= 0) return ended(call, id, 'handoff', laterHandoffEnd());
       firstHandoff = index;
     }
     return prepareCall(handle, call, { id, offered, label, names });
@@ -146,7 +137,10 @@ function kindOfTool(spec: ToolSpec): RecordedCall['kind'] {
 /** The model's arguments as an object, or what is wrong with them. */
 function readArguments(call: ModelCall, schema: CompiledSchema | undefined): JsonObject | string {
   if ('unparsable' in call) {
-    if (call.unparsable.trim() !== '') return 'the arguments are not valid JSON. Send one JSON object.';
+    if (call.unparsable.trim() !== '') {
+      const fault = jsonFault(call.unparsable);
+      return `the arguments are not valid JSON${fault === undefined ? '' : `: ${fault}`}. Send one JSON object.`;
+    }
     return schema?.required ? 'the arguments are missing. Send one JSON object.' : {};
   }
   const { input } = call;
