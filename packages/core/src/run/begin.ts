@@ -54,8 +54,7 @@ function makeRoot(
     context: options.context,
     settings: options.settings,
     runGuards: options.guards,
-    edits: new Map(),
-    results: new Map(),
+    given: options.decisions === undefined ? undefined : { edits: new Map(), results: new Map() },
     loop,
   };
   return { root, attach: (given) => (handle = given) };
@@ -97,7 +96,7 @@ function activeAgent(log: LogState, agents: ReadonlyMap<string, AgentSpec>, star
 export async function beginRun(start: AgentSpec, input: unknown, options: Options, channel: Channel | undefined): Promise<RunHandle> {
   const limits = resolveLimits(options.limits);
   const runId = options.runId ?? newId('r');
-  const agents = new Map(resolveAgents(start));
+  const agents = resolveAgents(start);
   readInput(input, options.history, runId, start.name);
   await ready(agents, options);
   const { session } = options;
@@ -112,7 +111,7 @@ export async function beginRun(start: AgentSpec, input: unknown, options: Option
         `The last run of the session, ${before.id}, has not ended: it waits for people or was cut. Resume it, or give unfinished: 'abandon' to end it.`,
       );
     }
-    const old = new RunHandle(root, before, new Map(agents), undefined, false);
+    const old = new RunHandle(root, before, agents, undefined, false);
     old.append({ type: 'run.resume', writer: root.writerId, manifest: before.manifest });
     abandon(old);
   }
@@ -142,7 +141,7 @@ export async function beginRun(start: AgentSpec, input: unknown, options: Option
 
 /** Ends an unfinished run, its child runs first. */
 function abandon(handle: RunHandle): void {
-  for (const child of handle.state.children.values()) {
+  for (const child of handle.state.children?.values() ?? []) {
     if (child.ended === undefined) abandon(new RunHandle(handle.root, child, handle.agents, handle, false));
   }
   endRun(handle, { status: 'cancelled', reason: undefined });
@@ -152,7 +151,7 @@ const mismatch = (message: string): GuardloopError => new GuardloopError('RESUME
 
 /** Goes on with the last run of a log, or gives back one that has ended. Throws before anything is appended. */
 export async function beginResume(start: AgentSpec, target: unknown, options: Options, channel: Channel | undefined): Promise<RunHandle> {
-  const agents = new Map(resolveAgents(start));
+  const agents = resolveAgents(start);
   await ready(agents, options);
   const isSession = typeof target === 'object' && target !== null && 'store' in target;
   const session = isSession ? readSession(target) : undefined;
@@ -270,8 +269,8 @@ async function readAnswers(handle: RunHandle, decisions: ReadonlyMap<string, unk
     const hasResult = typeof decision === 'object' && decision !== null && 'result' in decision;
     if (typeof reject === 'string')
       answers.push({ run, draft: { ...base, decision: 'reject', ...(reject === '' ? {} : { reason: reject }) } });
-    else if (edit !== undefined) handle.root.edits.set(id, await readEdit(handle, approval, edit));
-    else if (hasResult && approval.surface === 'toolInput') handle.root.results.set(id, (decision as { result: unknown }).result);
+    else if (edit !== undefined) handle.root.given?.edits.set(id, await readEdit(handle, approval, edit));
+    else if (hasResult && approval.surface === 'toolInput') handle.root.given?.results.set(id, (decision as { result: unknown }).result);
     else
       throw mismatch(
         `The decision for ${id} does not fit. Give 'approve', { reject: reason }, { edit: input } or { result: value }; an answer or a handoff can be approved or rejected.`,

@@ -112,13 +112,14 @@ export async function enter<M extends Message>(handle: RunHandle, entry: Entry<M
     if (!entry.fresh.includes(message as M)) changed.push({ id: message.id, text: messageText(ruling.value) });
   }
 
-  // Guardrails that are to see the same items are asked together.
+  // Guardrails that are to see the same items are asked together. What was rewritten is new to every check.
   const groups = new Map<string, { readonly items: Message[]; readonly guards: Placed[] }>();
   for (const placed of entry.guards) {
     if (placed.spec.check === undefined) continue;
-    const items = [...newTo.all.filter((message) => newTo.isNew(placed, message)), ...entry.fresh].map(
-      (message) => current.get(message.id) ?? message,
-    );
+    const items = [
+      ...newTo.all.filter((message) => newTo.isNew(placed, message) || revisions[message.id] !== undefined),
+      ...entry.fresh,
+    ].map((message) => current.get(message.id) ?? message);
     if (items.length === 0) continue;
     const key = items.length === entry.fresh.length ? '' : items.map((item) => item.id).join('\n');
     const group = groups.get(key);
@@ -182,8 +183,8 @@ function findNew<M extends Message>(
   const fresh = new Map<Placed, Set<string>>();
   const all: Message[] = [];
   for (const message of history) {
-    // Results of the answer that hands over are not recorded yet: they come last.
-    const index = indexes.get(message.id) ?? conversation.messages.length;
+    // Results of the answer that hands over are not recorded yet: they come last. A brief never is.
+    const index = indexes.get(message.id) ?? (message.role === 'tool' ? conversation.messages.length : -1);
     let isNew = false;
     for (const [at, placed] of guards.entries()) {
       const key = keys[at];

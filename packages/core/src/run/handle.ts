@@ -57,8 +57,7 @@ export interface Root {
   readonly settings: Settings;
   readonly runGuards: readonly GuardrailSpec[];
   /** Decisions that are not in the log yet: edits and results, by approval id. */
-  readonly edits: Map<string, JsonObject>;
-  readonly results: Map<string, unknown>;
+  readonly given: { readonly edits: Map<string, JsonObject>; readonly results: Map<string, unknown> } | undefined;
   /** The one loop, for child runs. */
   loop(handle: RunHandle): Promise<void>;
 }
@@ -85,25 +84,25 @@ export class RunHandle {
   /** Parsed inputs of the calls of this turn, by call id. */
   readonly parsed = new Map<string, unknown>();
   /** Handoffs that tools returned, whose filters live only here. */
-  readonly returned = new Map<string, ReturnedHandoff>();
+  returned: Map<string, ReturnedHandoff> | undefined;
   openModelCall: OpenModelCall | undefined;
   /** Of this run alone: a child under its parent's cap could wait for itself. */
   slots: LimitFunction | undefined;
-  /** What views wrote and guardrails have passed, by the text given. */
-  readonly viewItems = new Map<string, UserMessage>();
   /** What the run was given and has not been accepted yet. */
   input: readonly (UserMessage | AssistantMessage)[] | undefined;
   /** The parsed answer of a structured output. */
   answer: { readonly value: unknown } | undefined;
-  /** Letters of verdicts that no event has committed yet, by what they are about. */
-  private readonly answers = new Map<string, string>();
+  /** Letters of verdicts that no event has committed yet: of the entry or answer, and of calls and views by what they are about. */
+  private entryAnswers = '';
+  private otherAnswers: Map<string, string> | undefined;
   private controller: AbortController | undefined;
   private readonly stopListeners = new Set<() => void>();
 
   constructor(
     readonly root: Root,
     readonly state: RunState,
-    readonly agents: Map<string, AgentSpec>,
+    /** Shared; replaced when a tool hands over to an agent that was not known. */
+    public agents: ReadonlyMap<string, AgentSpec>,
     readonly parent: RunHandle | undefined,
     readonly isStreamed: boolean,
   ) {}
@@ -141,16 +140,27 @@ export class RunHandle {
 
   /** Notes that a verdict was appended; `matter` is the call it is about, `view` for what a view wrote, or empty. */
   noteAnswer(matter: string, action: Action): void {
-    this.answers.set(matter, (this.answers.get(matter) ?? '') + answerLetters[action]);
+    const letter = answerLetters[action];
+    if (matter === '') {
+      this.entryAnswers += letter;
+      return;
+    }
+    this.otherAnswers ??= new Map();
+    this.otherAnswers.set(matter, (this.otherAnswers.get(matter) ?? '') + letter);
   }
 
   /** The verdicts that an event commits. */
   private takeAnswers(draft: LogDraft): string | undefined {
-    if (draft.type === 'guard.verdict' || this.answers.size === 0) return undefined;
+    if (draft.type === 'guard.verdict') return undefined;
     const matter = committedMatter(draft, this.state.id);
     if (matter === undefined) return undefined;
-    const answers = this.answers.get(matter);
-    if (answers !== undefined) this.answers.delete(matter);
+    if (matter === '') {
+      const answers = this.entryAnswers;
+      this.entryAnswers = '';
+      return answers === '' ? undefined : answers;
+    }
+    const answers = this.otherAnswers?.get(matter);
+    if (answers !== undefined) this.otherAnswers?.delete(matter);
     return answers;
   }
 

@@ -30,6 +30,7 @@ export const deniedEnd = (refusal: Refusal): CallEnd =>
   errorEnd({ status: 'denied', errorClass: 'denied', summary: refusal.reason, refusal });
 export const abortedEnd = (why = 'The run was stopped before this call was started.'): CallEnd =>
   errorEnd({ status: 'aborted', errorClass: 'aborted', summary: why });
+export const laterHandoffEnd = (): CallEnd => abortedEnd('Only the first handoff of an answer is tried, and this was a later one.');
 export const limitEnd = (limit: LimitName): CallEnd => abortedEnd(`This call was not started: the limit ${limit} of the run is reached.`);
 export const withheldEnd = (tool: string, refusal: Refusal): CallEnd =>
   errorEnd({ status: 'error', errorClass: 'denied', summary: `${tool} ran; its result was withheld: ${refusal.reason}`, refusal });

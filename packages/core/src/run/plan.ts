@@ -38,7 +38,7 @@ function buildStand(agent: AgentSpec, runGuards: readonly GuardrailSpec[]): Stan
     })),
     ...agent.handoffs.map((spec) => ({
       offered: { kind: 'handoff' as const, spec },
-      wire: { name: spec.name, description: spec.description ?? describeHandoff(spec), schema: spec.input?.json ?? noInput },
+      wire: { name: spec.name, description: describeHandoff(spec, spec.target), schema: spec.input?.json ?? noInput },
       isFixed: typeof spec.enabled !== 'function',
     })),
   ];
@@ -70,10 +70,22 @@ function buildStand(agent: AgentSpec, runGuards: readonly GuardrailSpec[]): Stan
   };
 }
 
-function describeHandoff(spec: HandoffSpec): string {
-  const name = typeof spec.target === 'string' ? spec.target : spec.target.name;
-  const about = typeof spec.target === 'string' ? undefined : spec.target.description;
-  return about ? `Hand the conversation over to ${name}: ${about}` : `Hand the conversation over to ${name}.`;
+function describeHandoff(spec: HandoffSpec, target: AgentSpec | string): string {
+  if (spec.description !== undefined) return spec.description;
+  if (typeof target === 'string') return `Hand the conversation over to ${target}.`;
+  return `Hand the conversation over to ${target.name}${target.description ? `: ${target.description}` : '.'}`;
+}
+
+/** Who is meant by a handoff by name, and how that agent is described, depends on where the run started. */
+function describeTargets(stand: Stand, agents: ReadonlyMap<string, AgentSpec>): Stand {
+  if (!stand.tools.some(({ offered }) => offered.kind === 'handoff' && typeof offered.spec.target === 'string')) return stand;
+  const tools = stand.tools.map((entry) => {
+    const { offered, wire } = entry;
+    if (offered.kind !== 'handoff' || typeof offered.spec.target !== 'string') return entry;
+    const { spec } = offered;
+    return { ...entry, wire: { ...wire, description: describeHandoff(spec, agents.get(offered.spec.target) ?? offered.spec.target) } };
+  });
+  return { ...stand, tools, wire: stand.wire === undefined ? undefined : tools.map(({ wire }) => wire) };
 }
 
 /** The manifest of an agent's stay: what stands, and what its targets have on `handoff`. */
@@ -115,7 +127,7 @@ export async function planOf(handle: RunHandle): Promise<Plan> {
     if (typeof instructions !== 'string')
       throw new GuardloopError('CONFIG_INVALID', `The instructions of agent ${agent.name} gave a ${typeof instructions}. Return a string.`);
   }
-  handle.plan = { stand, instructions };
+  handle.plan = { stand: describeTargets(stand, handle.agents), instructions };
   return handle.plan;
 }
 

@@ -75,7 +75,7 @@ export function openApprovals(state: RunState): readonly Approval[] {
   if (state.quarantine && state.quarantine.decision === undefined) approvals.push(state.quarantine.approval);
   for (const call of state.calls.values()) {
     if (call.phase === 'waiting' && call.approval) approvals.push(call.approval);
-    const child = call.phase === 'started' ? state.children.get(call.call.id) : undefined;
+    const child = call.phase === 'started' ? state.children?.get(call.call.id) : undefined;
     if (child) approvals.push(...openApprovals(child));
   }
   return approvals;

@@ -35,8 +35,8 @@ export function childHandle(handle: RunHandle, call: CallState, tool: ToolSpec, 
   if (agentTool === undefined) return undefined;
   const { root, state } = handle;
   const id = `${state.id}/${call.call.id}`;
-  const known = state.children.get(call.call.id);
-  const agents = new Map(resolveAgents(agentTool.agent));
+  const known = state.children?.get(call.call.id);
+  const agents = resolveAgents(agentTool.agent);
   if (known === undefined) {
     root.log.runs.delete(id);
     const limits = resolveLimits(agentTool.limits);
@@ -53,7 +53,7 @@ export function childHandle(handle: RunHandle, call: CallState, tool: ToolSpec, 
       call: call.call.id,
     });
   }
-  const childState: RunState | undefined = state.children.get(call.call.id);
+  const childState: RunState | undefined = state.children?.get(call.call.id);
   if (childState === undefined) return undefined;
   const child = new RunHandle(root, childState, agents, handle, handle.isStreamed && agentTool.stream);
   if (!childState.accepted) {

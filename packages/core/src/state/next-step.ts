@@ -60,7 +60,7 @@ export function nextOfCall(run: RunState, state: CallState): 'ended' | 'go' | 'w
     case 'handoff':
       return 'handoff';
     case 'started': {
-      const child = call.kind === 'agent' ? run.children.get(call.id) : undefined;
+      const child = call.kind === 'agent' ? run.children?.get(call.id) : undefined;
       return child && nextStep(child).type === 'wait' ? 'wait' : 'go';
     }
     case 'decided':

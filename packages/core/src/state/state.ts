@@ -27,6 +27,8 @@ export interface Activation {
   readonly guards: ReadonlySet<string>;
   /** `all`: every message before `start` was passed, too. */
   readonly view: 'all' | ReadonlySet<string>;
+  /** The brief it began with, which is seen but not recorded. */
+  readonly brief: string | undefined;
   /** Index in `messages` where the stay began. */
   readonly start: number;
   /** What entered with it was accepted: before that, it tells nothing of what was passed. */
@@ -95,6 +97,8 @@ export interface RunState {
   calls: Map<string, CallState>;
   /** The assistant message of `calls`, by index in the conversation's messages. */
   openIndex: number;
+  /** What views wrote and the active agent's guardrails have passed, by its text: it is not put to them again. */
+  viewItems: Map<string, UserMessage> | undefined;
   quarantine:
     | { readonly approval: OutputApproval; readonly turn: number; readonly usage: Usage; decision: ApprovalResolveEvent | undefined }
     | undefined;
@@ -117,11 +121,11 @@ export interface RunState {
   repeated: number;
   readonly repeats: Map<string, { readonly first: Repeat; byInput: Map<string, Repeat> | undefined }>;
   /** Inputs of started calls that run once. */
-  readonly effects: Map<string, { readonly callId: string; readonly input: JsonObject }[]>;
+  effects: Map<string, { readonly callId: string; readonly input: JsonObject }[]> | undefined;
   approvals: number;
   activeMs: number;
   lastAt: number;
-  readonly children: Map<string, RunState>;
+  children: Map<string, RunState> | undefined;
 }
 interface Repeat {
   readonly input: JsonObject;
@@ -192,6 +196,7 @@ export function apply(state: LogState, event: LogEvent): void {
     case 'model.start':
       run.usedTurns += 1;
       if (event.final) run.finalizing = event.final;
+      if (event.view) keepViewItems(run, event.view);
       return;
     case 'model.end':
       endAnswer(run, event);
@@ -209,6 +214,7 @@ export function apply(state: LogState, event: LogEvent): void {
       call.wasStarted = true;
       for (let each: RunState | undefined = run; each; each = each.parent) each.usedToolCalls += 1;
       if (event.once) {
+        run.effects ??= new Map();
         const inputs = run.effects.get(event.tool);
         if (inputs) inputs.push({ callId: event.callId, input: event.input });
         else run.effects.set(event.tool, [{ callId: event.callId, input: event.input }]);
@@ -270,6 +276,7 @@ function startRun(state: LogState, event: Extract<LogEvent, { type: 'run.start' 
     calls: new Map(),
     openIndex: -1,
     quarantine: undefined,
+    viewItems: undefined,
     answer: undefined,
     note: undefined,
     ending: undefined,
@@ -284,17 +291,20 @@ function startRun(state: LogState, event: Extract<LogEvent, { type: 'run.start' 
     finalizing: undefined,
     repeated: 0,
     repeats: new Map(),
-    effects: new Map(),
+    effects: undefined,
     approvals: 0,
     activeMs: 0,
     lastAt: event.at,
-    children: new Map(),
+    children: undefined,
   };
   run.manifest = event.manifest;
   state.writer = event.writer;
   state.runs.set(run.id, run);
   if (parent) {
-    if (run.parentCall !== undefined) parent.children.set(run.parentCall, run);
+    if (run.parentCall !== undefined) {
+      parent.children ??= new Map();
+      parent.children.set(run.parentCall, run);
+    }
     spendTime(parent, event.at, false);
   } else {
     state.root = run;
@@ -302,7 +312,8 @@ function startRun(state: LogState, event: Extract<LogEvent, { type: 'run.start' 
       setView(conversation, conversation.messages.map(withoutNative));
     }
   }
-  activate(conversation, event.agent, event.manifest, conversation.view === conversation.messages ? 'all' : idsOf(conversation.view));
+  const view = conversation.view === conversation.messages ? 'all' : idsOf(conversation.view);
+  activate(conversation, { agent: event.agent, manifest: event.manifest, view });
 }
 
 function spendTime(run: RunState, at: number, isResume: boolean): void {
@@ -312,15 +323,32 @@ function spendTime(run: RunState, at: number, isResume: boolean): void {
   }
 }
 
+interface Stay {
+  readonly agent: string;
+  readonly manifest: Manifest;
+  readonly view: Activation['view'];
+  readonly brief?: string | undefined;
+}
+
+const guardKeys = new WeakMap<Manifest, { readonly agent: string; readonly keys: ReadonlySet<string> }>();
+
+/** The keys of the input guardrails of a stay; the same set for the same manifest. */
+function inputGuards(agent: string, manifest: Manifest): ReadonlySet<string> {
+  const known = guardKeys.get(manifest);
+  if (known?.agent === agent) return known.keys;
+  const keys = new Set<string>();
+  for (const entry of manifest.run) if (entry.surfaces.includes('input')) keys.add(`run:${entry.name}@${entry.version ?? ''}`);
+  for (const entry of manifest.agent) if (entry.surfaces.includes('input')) keys.add(`agent:${agent}:${entry.name}@${entry.version ?? ''}`);
+  guardKeys.set(manifest, { agent, keys });
+  return keys;
+}
+
 /** Leaves one agent's stay and begins another's. */
-function activate(conversation: Conversation, agent: string, manifest: Manifest, view: 'all' | ReadonlySet<string>): void {
+function activate(conversation: Conversation, { agent, manifest, view, brief }: Stay): void {
   closeActivation(conversation);
-  const guards = new Set<string>();
-  for (const entry of manifest.run) if (entry.surfaces.includes('input')) guards.add(`run:${entry.name}@${entry.version ?? ''}`);
-  for (const entry of manifest.agent)
-    if (entry.surfaces.includes('input')) guards.add(`agent:${agent}:${entry.name}@${entry.version ?? ''}`);
+  const guards = inputGuards(agent, manifest);
   conversation.agent = agent;
-  conversation.activations.push({ agent, guards, view, start: conversation.messages.length, isAccepted: false, end: undefined });
+  conversation.activations.push({ agent, guards, view, brief, start: conversation.messages.length, isAccepted: false, end: undefined });
 }
 
 function acceptActivation(conversation: Conversation): void {
@@ -333,11 +361,18 @@ function closeActivation(conversation: Conversation): void {
   if (last && last.end === undefined) last.end = conversation.messages.length;
 }
 
-/** Whether a guardrail (by its key, see {@link Activation}) has, in the first `stays` stays, passed the message at `index`, or its agent was there when it came. */
+/**
+ * Whether a guardrail (by its key, see {@link Activation}) has, in the first `stays` stays, passed the message at `index`, or its agent was
+ * there when it came. The index of a brief is -1.
+ */
 export function hasPassed(conversation: Conversation, stays: number, guard: string, index: number, id: string): boolean {
   for (let at = stays - 1; at >= 0; at -= 1) {
     const activation = conversation.activations[at];
     if (activation === undefined || !activation.isAccepted || !activation.guards.has(guard)) continue;
+    if (index < 0) {
+      if (activation.brief === id || (activation.view !== 'all' && activation.view.has(id))) return true;
+      continue;
+    }
     const end = activation.end ?? Number.POSITIVE_INFINITY;
     if (index >= activation.start && index < end) return true;
     if (index < activation.start && (activation.view === 'all' || activation.view.has(id))) return true;
@@ -402,6 +437,16 @@ function changeTexts(view: readonly Message[], changed: readonly { readonly id: 
     const text = texts.get(message.id);
     return text === undefined ? message : withText(message, text);
   });
+}
+
+function keepViewItems(run: RunState, view: readonly ViewEntry[]): void {
+  for (const entry of view) {
+    if (typeof entry === 'string' || !('role' in entry)) continue;
+    const [part] = entry.parts;
+    if (part?.type !== 'text') continue;
+    run.viewItems ??= new Map();
+    run.viewItems.set(part.text, entry);
+  }
 }
 
 /** Makes messages of recorded references. An id that is not recorded is left out. */
@@ -677,6 +722,7 @@ function handOver(run: RunState, event: HandoffEvent): void {
   run.repeated = 0;
   run.repeats.clear();
   run.note = undefined;
+  run.viewItems = undefined;
   run.agent = event.to;
   run.agentTurn = run.turn;
   run.manifest = { ...event.manifest, run: run.manifest.run };
@@ -686,7 +732,12 @@ function handOver(run: RunState, event: HandoffEvent): void {
       ? withoutCall(conversation.messages, `${run.id}/${event.callId}`, event.callId).map(withoutNative)
       : resolveView(withoutCall(conversation.messages, `${run.id}/${event.callId}`, event.callId), event.view).map(withoutNative);
   setView(conversation, [...view]);
-  activate(conversation, event.to, run.manifest, event.view === 'all' ? 'all' : idsOf(view));
+  activate(conversation, {
+    agent: event.to,
+    manifest: run.manifest,
+    view: event.view === 'all' ? 'all' : idsOf(view),
+    brief: event.item.id,
+  });
   acceptActivation(conversation);
   conversation.view.push(event.item);
   taste(conversation, event.item);

@@ -16,19 +16,20 @@ import { callLabel, toolOf } from './run-tools.js';
 /** Judges what people gave with their decisions, edits and results, before it enters the log; in child runs too. */
 export async function applyDecisions(handle: RunHandle): Promise<void> {
   const { root, state } = handle;
-  if (root.edits.size === 0 && root.results.size === 0) return;
+  const { given } = root;
+  if (given === undefined || given.edits.size + given.results.size === 0) return;
   for (const call of [...state.calls.values()]) {
     if (handle.stop) return;
     const tool = toolOf(handle, call);
     if (tool === undefined) continue;
     if (call.approval) {
       const { id } = call.approval;
-      const edit = root.edits.get(id);
+      const edit = given.edits.get(id);
       if (edit) await applyEdit(handle, call, tool, edit);
-      else if (root.results.has(id)) await applyResult(handle, call, tool, root.results.get(id));
+      else if (given.results.has(id)) await applyResult(handle, call, tool, given.results.get(id));
       continue;
     }
-    if (call.phase === 'started' && tool.agent && state.children.has(call.call.id)) {
+    if (call.phase === 'started' && tool.agent && state.children?.has(call.call.id)) {
       const child = childHandle(handle, call, tool, undefined);
       if (child === undefined) continue;
       const off = handle.onStop(() => child.abort({ kind: 'parent' }));

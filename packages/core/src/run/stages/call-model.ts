@@ -160,7 +160,12 @@ export async function callModel(handle: RunHandle, final?: LimitName): Promise<E
   reader.isOver = true;
   open.off?.();
   const { end } = reader;
-  const usage = end?.usage ?? (settled.kind === 'threw' ? usageOfError(settled.error) : undefined) ?? { requests: 1 + reader.retries, inputTokens: 0, outputTokens: 0 };
+  const usage = end?.usage ??
+    (settled.kind === 'threw' ? usageOfError(settled.error) : undefined) ?? {
+      requests: 1 + reader.retries,
+      inputTokens: 0,
+      outputTokens: 0,
+    };
   const chars = reader.text.length;
 
   if (settled.kind === 'stopped' || handle.stop) {
@@ -283,7 +288,9 @@ class Reader {
 /** What a failed call used, where its adapter knows. */
 function usageOfError(thrown: unknown): Usage | undefined {
   const usage = GuardloopError.is(thrown) ? (thrown.details['usage'] as Partial<Usage> | undefined) : undefined;
-  return typeof usage?.inputTokens === 'number' && typeof usage.outputTokens === 'number' ? { requests: 1, ...usage, inputTokens: usage.inputTokens, outputTokens: usage.outputTokens } : undefined;
+  return typeof usage?.inputTokens === 'number' && typeof usage.outputTokens === 'number'
+    ? { requests: 1, ...usage, inputTokens: usage.inputTokens, outputTokens: usage.outputTokens }
+    : undefined;
 }
 
 function modelError(open: OpenModelCall, thrown: unknown): RecordedError {

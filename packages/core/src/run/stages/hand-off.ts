@@ -3,6 +3,7 @@ import type { AgentSpec, HandoffSpec } from '../../define/specs.js';
 import type { HistoryFilter } from '../../define/types.js';
 import type { Message, UserMessage } from '../../model/types.js';
 import type { CallEnd, LimitName, Refusal, ViewEntry } from '../../state/events.js';
+import { nextOfCall } from '../../state/next-step.js';
 import type { CallState } from '../../state/state.js';
 import { handoffHistory, isUntrustedView } from '../../state/state.js';
 import { enter, messageText } from '../enter.js';
@@ -10,7 +11,7 @@ import { readOnly } from '../guard.js';
 import type { RunHandle } from '../handle.js';
 import { isPromise } from '../is-promise.js';
 import { keepPairs } from '../make-view.js';
-import { deniedEnd, errorEnd, limitEnd } from '../observations.js';
+import { deniedEnd, errorEnd, laterHandoffEnd, limitEnd } from '../observations.js';
 import { deepFreeze } from '../plain-output.js';
 import { manifestOf, standNow, standOf } from '../plan.js';
 import { judgeHandoff } from '../prepare-calls.js';
@@ -40,6 +41,7 @@ export async function handOff(handle: RunHandle, call: CallState): Promise<undef
     refuse(errorEnd({ status: 'error', errorClass: 'failed', summary: `The handoff failed: ${why} The conversation stays here.` }));
   const denied = (refusal: Refusal): undefined => refuse(deniedEnd(refusal));
 
+  endLaterHandoffs(handle, call);
   if (state.usedHandoffs >= state.limits.handoffs) return refuse(limitEnd('handoffs'), 'handoffs');
   const wanted = findWanted(handle, call);
   const { target, to, brief } = wanted;
@@ -51,7 +53,8 @@ export async function handOff(handle: RunHandle, call: CallState): Promise<undef
   if (filtered === undefined)
     return failed(`its history filter threw, gave no list of the messages it was given, or parted a call from its result.`);
 
-  const isApproved = call.decision?.decision === 'approve';
+  // Of a handoff that a tool returned, a person has seen the tool's input at most.
+  const isApproved = call.phase !== 'handoff' && call.decision?.decision === 'approve';
   let passedBrief = brief;
   let revision = call.phase === 'handoff' ? 0 : call.revision;
   if (wanted.filter || state.calls.size > 1 || isApproved || call.phase === 'handoff') {
@@ -102,7 +105,6 @@ export async function handOff(handle: RunHandle, call: CallState): Promise<undef
   if (entered.refusal) return denied(entered.refusal);
 
   const view = viewOf(everything, filtered, new Map(entered.changed.map(({ id, text }) => [id, text])));
-  handle.agents.set(to, target);
   handle.append({
     type: 'handoff',
     callId: call.call.id,
@@ -117,15 +119,23 @@ export async function handOff(handle: RunHandle, call: CallState): Promise<undef
     manifest: manifestOf(stand, handle.agents),
   });
   handle.plan = undefined;
-  handle.viewItems.clear();
   handle.answer = undefined;
   return undefined;
+}
+
+/** Of several handoffs in one answer only the first in call order is tried: those that tools returned count with the others. */
+function endLaterHandoffs(handle: RunHandle, first: CallState): void {
+  for (const call of [...handle.state.calls.values()]) {
+    if (call === first || nextOfCall(handle.state, call) !== 'handoff') continue;
+    if (call.phase === 'handoff') handle.append({ ...laterHandoffEnd(), type: 'handoff.refused', callId: call.call.id });
+    else endCall(handle, call, { name: call.call.name, polling: false }, { ...laterHandoffEnd(), revision: 0, chars: 0 });
+  }
 }
 
 function findWanted(handle: RunHandle, call: CallState): Wanted {
   if (call.phase === 'handoff' && call.returned) {
     const { to, brief, filtered } = call.returned;
-    const returned = handle.returned.get(call.call.id);
+    const returned = handle.returned?.get(call.call.id);
     if (returned === undefined && filtered)
       return {
         target: undefined,
@@ -138,8 +148,7 @@ function findWanted(handle: RunHandle, call: CallState): Wanted {
     const known = handle.agents.get(to);
     if (given && known && given !== known)
       return { target: undefined, to, brief, filter: undefined, problem: `two different agents are named ${to}.` };
-    if (given && known === undefined)
-      for (const [name, agent] of resolveAgents(given)) if (!handle.agents.has(name)) handle.agents.set(name, agent);
+    if (given && known === undefined) handle.agents = new Map([...resolveAgents(given), ...handle.agents]);
     return { target: given ?? known, to, brief, filter: returned?.history };
   }
   const to = call.call.handoff?.to ?? '';

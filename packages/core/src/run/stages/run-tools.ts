@@ -188,7 +188,7 @@ async function needsApproval(handle: RunHandle, call: CallState, tool: ToolSpec,
 }
 
 function hasRun(handle: RunHandle, call: CallState, tool: ToolSpec): boolean {
-  const inputs = handle.state.effects.get(tool.name);
+  const inputs = handle.state.effects?.get(tool.name);
   if (inputs === undefined) return false;
   const own = canonicalJson(call.input);
   return inputs.some(({ callId, input }) => callId !== call.call.id && canonicalJson(input) === own);
