@@ -1,0 +1,6 @@
+// #region conformance
+import { sessionConformance } from '@guardloop/testing/conformance';
+import { jsonSession } from './session-store.js';
+
+sessionConformance('jsonSession', () => jsonSession());
+// #endregion

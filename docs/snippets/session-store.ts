@@ -1,0 +1,39 @@
+import assert from 'node:assert/strict';
+import { defineAgent, run } from '@guardloop/core';
+import { say, scriptedModel } from '@guardloop/testing';
+
+// #region store
+
+import type { LogEvent, SessionStore } from '@guardloop/core';
+import { GuardloopError } from '@guardloop/core';
+
+export function jsonSession(): SessionStore {
+  const logs = new Map<string, readonly string[]>();
+  return {
+    async load(id, afterSeq = 0) {
+      return (logs.get(id) ?? []).slice(afterSeq).map((line): LogEvent => JSON.parse(line));
+    },
+    async append(id, events, afterSeq) {
+      const lines = logs.get(id) ?? [];
+      // Compare and store in one step; in a database: a transaction, or a unique key on id and seq.
+      if (lines.length !== afterSeq)
+        throw new GuardloopError('LOG_CONFLICT', `The log ${id} holds ${lines.length} events, not ${afterSeq}.`);
+      logs.set(id, [...lines, ...events.map((event) => JSON.stringify(event))]);
+    },
+  };
+}
+// #endregion
+const store = jsonSession();
+const desk = defineAgent({ name: 'desk', instructions: '', model: scriptedModel((request) => say(`${request.messages.length}`)) });
+await run(desk, 'First.', { session: { store, id: 'a' } });
+const stored = await run(desk, 'Second.', { session: { store, id: 'a' } });
+assert.equal(stored.status === 'completed' && stored.text, '3');
+// #region conflict
+const results = await Promise.allSettled([
+  run(desk, 'One.', { session: { store, id: 'a' } }),
+  run(desk, 'Two.', { session: { store, id: 'a' } }),
+]);
+// #endregion
+const lost = results.filter((each) => each.status === 'rejected');
+assert.equal(lost.length, 1);
+assert.match(String(lost[0]?.reason), /Another writer|has not ended/);
