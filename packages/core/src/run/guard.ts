@@ -58,7 +58,7 @@ interface Answer {
 }
 
 /** What a guardrail is told beside its subject. The signal is made when it is first read. */
-class Info {
+export class Info {
   private controller: AbortController | undefined;
   private off: (() => void) | undefined;
   private isOver = false;

@@ -1,6 +1,7 @@
 import type { OutputSubject, Span } from '../define/types.js';
 import type { Label } from '../model/types.js';
 import type { Refusal } from '../state/events.js';
+import { Info } from './guard.js';
 import type { RunHandle } from './handle.js';
 import { isPromise } from './is-promise.js';
 import { applySpans, readSpans } from './rewrite-text.js';
@@ -124,6 +125,7 @@ class Window {
   hasFailed = false;
   reason: string | undefined;
   ms = 0;
+  private info: Info | undefined;
   private readonly size: number;
   /** The text from `offset` on: n characters of settled original, then what is undecided. */
   private text = '';
@@ -157,9 +159,10 @@ class Window {
   }
 
   private ask(from: number, until: number, isLast: boolean, isFirstTry: boolean): string | Promise<string> {
+    const { handle } = this;
     const start = cutsCharacter(this.text, from - this.offset) ? from - 1 : from;
-    const content = this.text.slice(start - this.offset);
-    const began = this.handle.root.clock.now();
+    const content = start === this.offset ? this.text : this.text.slice(start - this.offset);
+    const look: Look = { start, length: content.length, until, isLast, isFirstTry, began: handle.root.clock.now() };
     const subject: OutputSubject = Object.freeze({
       surface: 'output',
       content,
@@ -168,56 +171,42 @@ class Window {
       final: false,
       kind: 'answer',
     });
-    const take = (given: unknown): string | Promise<string> => {
-      this.ms += this.handle.root.clock.now() - began;
-      const spans = this.read(given, start, content.length);
-      if (spans === undefined) {
-        this.hasFailed = true;
-        return this.hasRefused ? '' : this.settle(until, []);
-      }
-      // A span across the settled edge comes of a context that was cut: look again from where the last span ended.
-      const isAcross = spans.some((span) => span.start < this.settled && span.end > this.settled);
-      if (isAcross && isFirstTry && this.lastEnd > start && this.lastEnd <= this.settled)
-        return this.ask(this.lastEnd, until, isLast, false);
-      return this.settle(
-        until,
-        spans
-          .filter((span) => span.end > this.settled || span.start >= this.settled)
-          .map((span) => (span.start < this.settled ? { ...span, start: this.settled } : span)),
-      );
-    };
+    this.info ??= new Info(handle, this.label, {});
+    let given: unknown;
     try {
-      const given = this.placed.spec.rewrite?.(subject, this.info() as never);
-      if (!isPromise(given)) return take(given);
-      return this.handle
-        .wait(given, this.placed.spec.timeoutMs)
-        .then((outcome) => take(outcome.kind === 'value' ? outcome.value : undefined));
+      given = this.placed.spec.rewrite?.(subject, this.info as never);
     } catch {
-      return take(undefined);
+      given = undefined;
     }
+    if (!isPromise(given)) return this.take(given, look);
+    return handle
+      .wait(given, this.placed.spec.timeoutMs)
+      .then((outcome) => this.take(outcome.kind === 'value' ? outcome.value : undefined, look));
   }
 
-  private info() {
-    const { handle, label } = this;
-    return {
-      context: handle.root.context,
-      run: handle.state.id,
-      agent: handle.state.agent,
-      agentPath: handle.agentPath,
-      messages: handle.messages,
-      labels: { subject: label, view: label },
-      untrustedReads: handle.state.conversation.untrustedReads,
-      get signal() {
-        return handle.signal;
-      },
-    };
+  private take(given: unknown, { start, length, until, isLast, isFirstTry, began }: Look): string | Promise<string> {
+    this.ms += this.handle.root.clock.now() - began;
+    const spans = this.read(given, start, length);
+    if (spans === undefined) {
+      this.hasFailed = true;
+      return this.hasRefused ? '' : this.settle(until, noSpans);
+    }
+    if (spans.length === 0) return this.settle(until, noSpans);
+    // A span across the settled edge comes of a context that was cut: look again from where the last span ended.
+    const isAcross = spans.some((span) => span.start < this.settled && span.end > this.settled);
+    if (isAcross && isFirstTry && this.lastEnd > start && this.lastEnd <= this.settled) return this.ask(this.lastEnd, until, isLast, false);
+    const left = spans.filter((span) => span.end > this.settled || span.start >= this.settled);
+    return this.settle(
+      until,
+      left.map((span) => (span.start < this.settled ? { ...span, start: this.settled } : span)),
+    );
   }
 
   /** The answer's spans in the whole text; undefined when it makes no sense or a span is too long. */
   private read(given: unknown, start: number, length: number): readonly Span[] | undefined {
     if (typeof given !== 'object' || given === null) return undefined;
     const { action, value, reason } = given as { action?: unknown; value?: unknown; reason?: unknown };
-    if (action === 'allow') return [];
+    if (action === 'allow') return noSpans;
     if (action !== 'rewrite' || typeof reason !== 'string') return undefined;
     const spans = readSpans(value, length);
     if (spans === undefined || spans.some((span) => span.end - span.start > this.size)) return undefined;
@@ -227,6 +216,7 @@ class Window {
 
   /** Settles up to `until`, or to the end of a span that begins before it. */
   private settle(until: number, spans: readonly Span[]): string {
+    if (spans.length === 0) return this.pass(Math.max(until, this.settled), undefined);
     const own: Span[] = [];
     let end = Math.max(until, this.settled);
     for (const span of spans) {
@@ -234,13 +224,18 @@ class Window {
       own.push({ start: span.start - this.settled, end: span.end - this.settled, with: span.with });
       end = Math.max(end, span.end);
     }
+    return this.pass(end, own);
+  }
+
+  /** Passes the text up to `end` on, with these spans of it replaced. */
+  private pass(end: number, own: readonly Span[] | undefined): string {
     const original = this.text.slice(this.settled - this.offset, end - this.offset);
-    const isShadow = this.placed.spec.shadow;
-    if (own.length > 0) {
+    let passed = original;
+    if (own !== undefined && own.length > 0) {
       this.isChanged = true;
       this.lastEnd = this.settled + (own.at(-1)?.end ?? 0);
+      if (!this.placed.spec.shadow) passed = applySpans(original, own);
     }
-    const passed = isShadow ? original : applySpans(original, own);
     this.output += passed;
     this.settled = end;
     let keep = Math.max(this.offset, end - 2 * this.size);
@@ -249,6 +244,19 @@ class Window {
     this.offset = keep;
     return passed;
   }
+}
+
+const noSpans: readonly Span[] = Object.freeze([]);
+
+/** One look of a guardrail through its window. */
+interface Look {
+  /** Of what it is shown, in the whole text. */
+  readonly start: number;
+  readonly length: number;
+  readonly until: number;
+  readonly isLast: boolean;
+  readonly isFirstTry: boolean;
+  readonly began: number;
 }
 
 function cutsCharacter(text: string, at: number): boolean {
