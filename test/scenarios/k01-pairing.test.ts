@@ -24,7 +24,7 @@ describe('K1', () => {
     await sound(run(agent, 'yes', { session }));
 
     expect(server.problems).toEqual([]);
-    const messages = server.bodies[3]?.['messages'] as readonly { role: string; content?: unknown; tool_calls?: { id: string }[] }[];
+    const messages = server.bodies[3]?.messages as readonly { role: string; content?: unknown; tool_calls?: { id: string }[] }[];
     expect(messages.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant', 'user', 'assistant', 'tool']);
     expect(messages.filter(({ role, content }) => role === 'user' && content === 'yes')).toHaveLength(2);
   });
@@ -45,7 +45,7 @@ describe('K1', () => {
       await sound(run(agent, 'And Y?', { session }));
 
       expect(server.problems).toEqual([]);
-      const [, second, third] = server.bodies.map((body) => JSON.stringify(body['messages']));
+      const [, second, third] = server.bodies.map((body) => JSON.stringify(body.messages));
       expect(second).toContain('call_1');
       expect(second).toContain('X is a city');
       for (const words of ['What is X?', 'Looking it up', 'call_1', 'And Y?']) expect(third?.split(words).length).toBeGreaterThan(1);

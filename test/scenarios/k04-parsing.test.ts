@@ -44,7 +44,7 @@ describe('K4', () => {
       expect(result).toMatchObject({ status: 'completed', output: { a: 1 } });
       expect(server.problems).toEqual([]);
       expect(server.bodies[0]).not.toHaveProperty('response_format');
-      expect(JSON.stringify(server.bodies[1]?.['messages'])).not.toContain('"x\\"');
+      expect(JSON.stringify(server.bodies[1]?.messages)).not.toContain('"x\\"');
     });
   });
 
@@ -55,7 +55,7 @@ describe('K4', () => {
       description: 'Gives the answer.',
       input: plan,
       endsRun: true,
-      execute: (input) => String(input['plan']),
+      execute: (input) => String(input.plan),
     });
 
     it('S170: the observation tells the syntax error and its place, never "missing property", and a raw JSON Schema is checked as any other', async () => {
@@ -88,7 +88,7 @@ describe('K4', () => {
       const result = await sound(run(agent, 'go'));
       expect(result).toMatchObject({ status: 'completed', output: 'grep for a dot' });
       expect(server.problems).toEqual([]);
-      expect(JSON.stringify(server.bodies[1]?.['messages'])).not.toContain('grep');
+      expect(JSON.stringify(server.bodies[1]?.messages)).not.toContain('grep');
     });
   });
 

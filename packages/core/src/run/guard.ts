@@ -126,6 +126,12 @@ export function judge<V>(handle: RunHandle, matter: Matter<V>): Ruling<V> | Prom
   return new Session(handle, matter).rewrites(0);
 }
 
+/** Halt over deny; of two alike a refusal over a failure, else the one declared first. */
+function outranks(answer: Answer, refusal: Refusal): boolean {
+  if (answer.action !== refusal.action) return answer.action === 'halt';
+  return refusal.failed === true && !answer.isFailed;
+}
+
 const noAsks: readonly Ask[] = [];
 
 /** One group being asked. */
@@ -286,7 +292,7 @@ class Session<V> {
         this.asks ??= [];
         this.asks.push({ by: placed.spec.name, reason: answer.reason ?? '' });
       } else if (answer.action === 'halt' || answer.action === 'deny') {
-        if (refusal === undefined || (refusal.action === 'deny' && answer.action === 'halt')) refusal = this.refusalOf(placed, answer);
+        if (refusal === undefined || outranks(answer, refusal)) refusal = this.refusalOf(placed, answer);
         isHalted ||= answer.action === 'halt';
       }
     }

@@ -186,9 +186,15 @@ class GroupReader {
     if (verdict.shadow) return;
     if (verdict.action === 'rewrite') this.revision += 1;
     if (verdict.action === 'ask') this.asks.push({ by: verdict.guardrail, reason: verdict.reason ?? '' });
-    if (verdict.action === 'halt' && this.refused?.action !== 'halt') this.refused = verdict;
-    if (verdict.action === 'deny') this.refused ??= verdict;
+    if ((verdict.action === 'halt' || verdict.action === 'deny') && (this.refused === undefined || outranks(verdict, this.refused)))
+      this.refused = verdict;
   }
+}
+
+/** Halt over deny; of two alike a refusal over a failure, else the one declared first. */
+function outranks(verdict: GuardVerdictEvent, before: GuardVerdictEvent): boolean {
+  if (verdict.action !== before.action) return verdict.action === 'halt';
+  return before.failed === true && verdict.failed !== true;
 }
 
 function isBy(verdict: GuardVerdictEvent, { entry, level }: Standing, phase: 'rewrite' | 'check'): boolean {
