@@ -53,7 +53,11 @@ export class GuardloopError extends Error {
 
   /** True for errors of any copy or version of this package, also where `instanceof` is not. */
   static is(error: unknown): error is GuardloopError {
-    return typeof error === 'object' && error !== null && (error as { [brand]?: unknown })[brand] === true;
+    try {
+      return typeof error === 'object' && error !== null && (error as { [brand]?: unknown })[brand] === true;
+    } catch {
+      return false;
+    }
   }
 }
 

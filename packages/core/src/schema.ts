@@ -13,7 +13,7 @@ import type { ZodNode } from './schema/zod-nodes.js';
 import { findInexpressible, isZodNode, isZodObject } from './schema/zod-nodes.js';
 
 export type { CompiledSchema, Parsed, SchemaIssue } from './schema/compiled.js';
-export { maxInputChars, maxInputDepth } from './schema/raw-input.js';
+export { maxInputChars, maxInputDepth, rawIssue } from './schema/raw-input.js';
 
 export interface CompileOptions {
   /** For messages: `Tool refund_order: its input`. */

@@ -25,6 +25,18 @@ import type { SessionReference } from './types.js';
 
 const newId = (prefix: string): string => `${prefix}${globalThis.crypto.randomUUID().replaceAll('-', '').slice(0, 16)}`;
 
+/** What a log comes to. Its events are frozen: from here on they are what happened. Throws LOG_INVALID. */
+function foldLog(events: readonly LogEvent[]): LogState {
+  try {
+    return fold(deepFreeze(events));
+  } catch {
+    throw new GuardloopError(
+      'LOG_INVALID',
+      'An event of the log is damaged: something in it is missing or has another form. The log must hold every event, in order, as it was written.',
+    );
+  }
+}
+
 /** Makes what the runs of one tree share. */
 function makeRoot(
   options: Options,
@@ -32,7 +44,7 @@ function makeRoot(
   session: SessionReference | undefined,
   channel: Channel | undefined,
 ): { readonly root: Root; attach(handle: RunHandle): void } {
-  const log = fold(events);
+  const log = foldLog(events);
   const writerId = newId('w');
   let handle: RunHandle | undefined;
   const writer =

@@ -14,7 +14,8 @@ export class Channel implements AsyncIterator<RunEvent, undefined> {
   private deltas = 0;
   private isClosed = false;
   private isFree = false;
-  private waiting: ((result: IteratorResult<RunEvent, undefined>) => void) | undefined;
+  /** Reads that nothing has answered yet, in the order in which they were asked. */
+  private waiting: ((result: IteratorResult<RunEvent, undefined> | Promise<never>) => void)[] = [];
   private stalled: (() => void)[] = [];
   private failure: { readonly error: unknown } | undefined;
 
@@ -22,9 +23,8 @@ export class Channel implements AsyncIterator<RunEvent, undefined> {
 
   push(event: RunEvent): void {
     if (this.isClosed) return;
-    if (this.waiting) {
-      const give = this.waiting;
-      this.waiting = undefined;
+    const give = this.waiting.shift();
+    if (give) {
       give({ value: event, done: false });
       return;
     }
@@ -49,12 +49,7 @@ export class Channel implements AsyncIterator<RunEvent, undefined> {
     this.isClosed = true;
     this.failure = failure;
     this.wake();
-    if (this.waiting && this.head >= this.queue.length) {
-      const give = this.waiting;
-      this.waiting = undefined;
-      if (failure) give(Promise.reject(failure.error) as never);
-      else give({ value: undefined, done: true });
-    }
+    this.answerWaiting(() => (failure ? Promise.reject(failure.error) : { value: undefined, done: true }));
   }
 
   next(): Promise<IteratorResult<RunEvent, undefined>> {
@@ -73,7 +68,7 @@ export class Channel implements AsyncIterator<RunEvent, undefined> {
     }
     if (this.isClosed) return this.failure ? Promise.reject(this.failure.error) : Promise.resolve({ value: undefined, done: true });
     return new Promise((resolve) => {
-      this.waiting = resolve;
+      this.waiting.push(resolve);
     });
   }
 
@@ -84,11 +79,15 @@ export class Channel implements AsyncIterator<RunEvent, undefined> {
     this.queue = [];
     this.head = 0;
     this.wake();
-    const give = this.waiting;
-    this.waiting = undefined;
-    give?.({ value: undefined, done: true });
+    this.answerWaiting(() => ({ value: undefined, done: true }));
     if (isRunning) this.onLeave();
     return Promise.resolve({ value: undefined, done: true });
+  }
+
+  private answerWaiting(answer: () => IteratorResult<RunEvent, undefined> | Promise<never>): void {
+    const waiting = this.waiting;
+    this.waiting = [];
+    for (const give of waiting) give(answer());
   }
 
   private wake(): void {

@@ -1,6 +1,6 @@
 import type { OutputSubject } from '../define/types.js';
 import { GuardloopError } from '../errors.js';
-import type { JsonValue, ModelCall } from '../model/types.js';
+import type { JsonObject, JsonValue, ModelCall } from '../model/types.js';
 import { describeIssues } from '../schema.js';
 import { canonicalJson } from '../state/canonical-json.js';
 import { sha256Hex } from '../state/digest.js';
@@ -77,7 +77,6 @@ export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishi
     if (refusal) return refuse(refusal);
     reasoning = ruling.value.text;
     isReasoningRewritten = ruling.revision > 0;
-    if (!finishing.isReasoningShown) handle.emit({ type: 'reasoning.delta', turn, text: reasoning });
   }
 
   const given: AnswerValue = { text: answer.text, value: schema && isFinal ? readJson(answer.text).value : undefined };
@@ -101,7 +100,9 @@ export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishi
     if (quarantine === undefined)
       return refuse(askRefusal(ruling.asks, 'a person would have to see this answer, and the run has no quarantine store'));
     release.retract('the answer waits for a person');
-    return putInQuarantine(handle, answer, { turn, asks: ruling.asks, revision: ruling.revision, value: ruling.value });
+    const isNativeKept = ruling.revision === 0 && !isReasoningRewritten;
+    const kept: RawAnswer = { ...answer, reasoning: reasoning ?? '', native: isNativeKept ? answer.native : undefined };
+    return putInQuarantine(handle, kept, { turn, asks: ruling.asks, revision: ruling.revision, text: ruling.value.text });
   }
 
   const { text, value } = ruling.value;
@@ -113,6 +114,8 @@ export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishi
     handle.answer = { value: parsed.value };
   }
 
+  // An answer that is refused is discarded with its reasoning: neither is shown before both have passed.
+  if (reasoning !== undefined && !finishing.isReasoningShown) handle.emit({ type: 'reasoning.delta', turn, text: reasoning });
   if (release.mode === 'hold' || finishing.approvedRevision !== undefined) release.show(text);
   else if (release.mode === 'live' && ruling.revision > 0) {
     release.retract('a guardrail rewrote the answer');
@@ -211,22 +214,16 @@ function judgeAnswer(
 async function putInQuarantine(
   handle: RunHandle,
   answer: RawAnswer,
-  waiting: { readonly turn: number; readonly asks: readonly Ask[]; readonly revision: number; readonly value: AnswerValue },
+  waiting: { readonly turn: number; readonly asks: readonly Ask[]; readonly revision: number; readonly text: string },
 ): Promise<void> {
   const { state, root } = handle;
-  const { turn, asks, revision, value } = waiting;
+  const { turn, asks, revision, text } = waiting;
   const key = `${state.id}/${turn}`;
   const salt = globalThis.crypto.randomUUID();
-  const digest = await sha256Hex(`${salt}:${canonicalJson(value.text)}`);
-  const content = {
-    text: value.text,
-    value: value.value ?? null,
-    hasValue: value.value !== undefined,
-    answer: { ...answer, native: revision === 0 ? (answer.native ?? null) : null },
-    salt,
-  };
+  const content = JSON.parse(JSON.stringify({ text, answer })) as JsonObject;
+  const digest = await sha256Hex(`${salt}:${canonicalJson(content)}`);
   try {
-    await root.settings.quarantine?.put(key, JSON.parse(JSON.stringify(content)) as JsonValue);
+    await root.settings.quarantine?.put(key, { ...content, salt });
   } catch (thrown) {
     throw new GuardloopError(
       'STORE_FAILED',
@@ -249,7 +246,7 @@ async function putInQuarantine(
       reason: asks.map((ask) => ask.reason).join('; '),
       asks,
       key,
-      chars: value.text.length,
+      chars: text.length,
     },
   });
 }

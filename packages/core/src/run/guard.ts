@@ -113,7 +113,13 @@ export function readOnly<T>(items: readonly T[]): readonly T[] {
   return new Proxy(items as T[], readOnlyHandler) as readonly T[];
 }
 const refuse = (): boolean => false;
-const readOnlyHandler: ProxyHandler<object> = { set: refuse, defineProperty: refuse, deleteProperty: refuse, setPrototypeOf: refuse };
+const readOnlyHandler: ProxyHandler<object> = {
+  set: refuse,
+  defineProperty: refuse,
+  deleteProperty: refuse,
+  setPrototypeOf: refuse,
+  preventExtensions: refuse,
+};
 
 /**
  * Asks the guardrails of one surface: rewrites one after another, then all checks together on what results. The strictest answer wins.

@@ -8,6 +8,7 @@ import { apply } from '../state/state.js';
 import type { Channel } from './channel.js';
 import type { Clock } from './clock.js';
 import type { Observers } from './observers.js';
+import { deepFreeze } from './plain-output.js';
 import type { Offered, Plan } from './stand.js';
 import type { StoreWriter } from './store-writer.js';
 import type { QuarantineStore, View } from './types.js';
@@ -167,7 +168,9 @@ export class RunHandle {
   /** Adds a finished event to the log, the state, the store and the watchers. */
   publish(event: LogEvent): void {
     const { root } = this;
-    Object.freeze(event);
+    // Verdicts hold nothing that has fields of its own.
+    if (event.type === 'guard.verdict') Object.freeze(event);
+    else deepFreeze(event);
     root.events.push(event);
     apply(root.log, event);
     root.writer?.add(event);
@@ -234,16 +237,24 @@ export class RunHandle {
         off?.();
         resolve(settled);
       };
-      promise.then(
-        (value) => done({ kind: 'value', value }),
-        (error) => done({ kind: 'threw', error }),
-      );
+      try {
+        promise.then(
+          (value) => done({ kind: 'value', value }),
+          (error) => done({ kind: 'threw', error }),
+        );
+      } catch (error) {
+        done({ kind: 'threw', error });
+      }
       if (ms !== undefined && ms !== Number.POSITIVE_INFINITY) stopTimer = this.root.clock.after(ms, () => done({ kind: 'late' }));
       off = this.onStop(() => {
         if (graceMs > 0) stopGrace = this.root.clock.after(graceMs, () => done({ kind: 'stopped' }));
         else done({ kind: 'stopped' });
       });
-      if (isDone) off();
+      if (isDone) {
+        stopTimer?.();
+        stopGrace?.();
+        off();
+      }
     });
   }
 
@@ -297,7 +308,11 @@ function stopReason(stop: Stop): unknown {
   }
 }
 
-/** An error for `result.error`, safe to keep, whatever was thrown. */
-export function asGuardloopError(thrown: unknown, message: string): GuardloopError {
-  return GuardloopError.is(thrown) ? thrown : new GuardloopError('INTERNAL', message, { cause: safeCause(thrown) });
+/** Why a run is stopped that something was thrown in. Its error is safe to keep, whatever that was. */
+export function faultStop(handle: RunHandle, thrown: unknown): Stop {
+  const message = `A function of agent ${handle.state.agent}, or of the run's options, threw. The run was stopped; look at the cause.`;
+  return {
+    kind: 'fault',
+    error: GuardloopError.is(thrown) ? thrown : new GuardloopError('INTERNAL', message, { cause: safeCause(thrown) }),
+  };
 }

@@ -1,3 +1,9 @@
+/** Never throws: what cannot be asked for its `then` is no promise. */
 export function isPromise(value: unknown): value is PromiseLike<unknown> {
-  return typeof value === 'object' && value !== null && typeof (value as { then?: unknown }).then === 'function';
+  if (typeof value !== 'object' || value === null) return false;
+  try {
+    return typeof (value as { then?: unknown }).then === 'function';
+  } catch {
+    return false;
+  }
 }

@@ -2,7 +2,7 @@ import { nextStep } from '../state/next-step.js';
 import type { Ending } from '../state/state.js';
 import { endingOfStop, endRun } from './end-run.js';
 import type { RunHandle } from './handle.js';
-import { asGuardloopError } from './handle.js';
+import { faultStop } from './handle.js';
 import { callModel } from './stages/call-model.js';
 import { guardInput } from './stages/guard-input.js';
 import { handOff } from './stages/hand-off.js';
@@ -57,13 +57,7 @@ export async function loop(handle: RunHandle): Promise<void> {
     } catch (thrown) {
       // A fault while ending leaves nothing more to try.
       if (handle.stop?.kind === 'fault') return;
-      handle.abort({
-        kind: 'fault',
-        error: asGuardloopError(
-          thrown,
-          `A function of agent ${state.agent}, or of the run's options, threw. The run was stopped; look at the cause.`,
-        ),
-      });
+      handle.abort(faultStop(handle, thrown));
     }
     if (ending) {
       endRun(handle, ending);

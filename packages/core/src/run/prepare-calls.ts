@@ -2,7 +2,7 @@ import type { HandoffSpec, ToolSpec } from '../define/specs.js';
 import type { HandoffSubject, ToolInputSubject } from '../define/types.js';
 import type { JsonObject, JsonValue, Label, ModelCall } from '../model/types.js';
 import type { CompiledSchema } from '../schema.js';
-import { describeIssues } from '../schema.js';
+import { describeIssues, rawIssue } from '../schema.js';
 import { canonicalJson } from '../state/canonical-json.js';
 import type { CallEnd, RecordedCall } from '../state/events.js';
 import type { Finishing, RawAnswer } from './answer.js';
@@ -145,7 +145,9 @@ function readArguments(call: ModelCall, schema: CompiledSchema | undefined): Jso
   }
   const { input } = call;
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return 'the arguments must be a JSON object.';
-  return input as JsonObject;
+  // A schema looks for itself.
+  const issue = schema ? undefined : rawIssue(input);
+  return issue ? describeIssues([issue]) : (input as JsonObject);
 }
 
 function prepareTool(handle: RunHandle, call: ModelCall, preparing: Parsed<ToolSpec>): RecordedCall | Promise<RecordedCall> {

@@ -205,13 +205,18 @@ class Window {
   /** The answer's spans in the whole text; undefined when it makes no sense or a span is too long. */
   private read(given: unknown, start: number, length: number): readonly Span[] | undefined {
     if (typeof given !== 'object' || given === null) return undefined;
-    const { action, value, reason } = given as { action?: unknown; value?: unknown; reason?: unknown };
-    if (action === 'allow') return noSpans;
-    if (action !== 'rewrite' || typeof reason !== 'string') return undefined;
-    const spans = readSpans(value, length);
-    if (spans === undefined || spans.some((span) => span.end - span.start > this.size)) return undefined;
-    if (spans.length > 0) this.reason = reason;
-    return spans.map((span) => ({ start: span.start + start, end: span.end + start, with: span.with }));
+    try {
+      const { action, value, reason } = given as { action?: unknown; value?: unknown; reason?: unknown };
+      if (action === 'allow') return noSpans;
+      if (action !== 'rewrite' || typeof reason !== 'string') return undefined;
+      const spans = readSpans(value, length);
+      if (spans === undefined || spans.some((span) => span.end - span.start > this.size)) return undefined;
+      if (spans.length > 0) this.reason = reason;
+      return spans.map((span) => ({ start: span.start + start, end: span.end + start, with: span.with }));
+    } catch {
+      // A getter that throws is an answer that makes no sense.
+      return undefined;
+    }
   }
 
   /** Settles up to `until`, or to the end of a span that begins before it. */

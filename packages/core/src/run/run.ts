@@ -4,6 +4,7 @@ import { GuardloopError } from '../errors.js';
 import { beginResume, beginRun } from './begin.js';
 import { Channel } from './channel.js';
 import type { RunHandle } from './handle.js';
+import { faultStop } from './handle.js';
 import { loop } from './loop.js';
 import type { Options } from './options.js';
 import { readInput, readOptions } from './options.js';
@@ -19,7 +20,7 @@ async function drive(handle: RunHandle, options: Options): Promise<RunResult> {
   else options.signal?.addEventListener('abort', cancel, { once: true });
   const disarm = handle.armTimeLimit();
   try {
-    await applyDecisions(handle);
+    await applyDecisions(handle).catch((thrown: unknown) => handle.abort(faultStop(handle, thrown)));
     await loop(handle);
     await handle.barrier();
   } finally {

@@ -8,13 +8,14 @@ export const maxInputChars = 1_000_000;
 
 const tooDeep: SchemaIssue = Object.freeze({ path: '', expected: `at most ${maxInputDepth} levels of nesting` });
 const tooLong: SchemaIssue = Object.freeze({ path: '', expected: `at most ${maxInputChars} characters of JSON` });
+const noJson: SchemaIssue = Object.freeze({ path: '', expected: 'plain JSON' });
 const prototypeField: SchemaIssue = Object.freeze({ path: '', expected: 'no field named __proto__, and no constructor with a prototype' });
 
 interface Count {
   chars: number;
 }
 
-/** What is wrong with an input whatever its schema: too deep, too long, or with a field that could change a prototype. */
+/** What is wrong with an input whatever its schema: too deep, too long, not JSON, or with a field that could change a prototype. */
 export function rawIssue(raw: JsonValue): SchemaIssue | undefined {
   return typeof raw === 'object' && raw !== null
     ? survey(raw, 1, { chars: 0 })
@@ -50,6 +51,13 @@ function surveyField(field: unknown, depth: number, count: Count): SchemaIssue |
     count.chars += 1;
     const issue = survey(field, depth + 1, count);
     if (issue) return issue;
-  } else count.chars += typeof field === 'string' ? field.length + 3 : String(field).length + 1;
+  } else if (!isJson(field)) return noJson;
+  else count.chars += typeof field === 'string' ? field.length + 3 : String(field).length + 1;
   return count.chars > maxInputChars ? tooLong : undefined;
+}
+
+function isJson(field: unknown): boolean {
+  return typeof field === 'number'
+    ? Number.isFinite(field)
+    : typeof field !== 'bigint' && typeof field !== 'function' && typeof field !== 'symbol';
 }

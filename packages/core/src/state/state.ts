@@ -394,7 +394,7 @@ function reopen(run: RunState): void {
 }
 
 export function addMessage(conversation: Conversation, message: Message): void {
-  conversation.messages.push(message);
+  conversation.messages.push(frozen(message));
   if (conversation.view !== conversation.messages) conversation.view.push(message);
   taste(conversation, message);
 }
@@ -403,6 +403,14 @@ function taste(conversation: Conversation, message: Message): void {
   if (message.label.integrity === 'trusted') return;
   conversation.isUntrusted = true;
   if (message.role === 'tool') conversation.untrustedReads.push({ tool: message.tool, callId: message.callId });
+}
+
+/** Messages are shown to views, filters, guardrails and models: none of them can change what was recorded. What events hold is frozen already. */
+function frozen<M extends Message>(message: M): M {
+  for (const each of message.role === 'user' ? message.parts : message.role === 'assistant' ? message.calls : []) Object.freeze(each);
+  if (message.role === 'user') Object.freeze(message.parts);
+  else if (message.role === 'assistant') Object.freeze(message.calls);
+  return Object.freeze(message);
 }
 
 function setView(conversation: Conversation, view: Message[]): void {
@@ -415,7 +423,7 @@ function setView(conversation: Conversation, view: Message[]): void {
 function withoutNative(message: Message): Message {
   if (message.role !== 'assistant' || message.native === undefined) return message;
   const { native: _, ...rest } = message;
-  return rest;
+  return frozen(rest);
 }
 
 function idsOf(messages: readonly Message[]): ReadonlySet<string> {
@@ -425,10 +433,13 @@ function idsOf(messages: readonly Message[]): ReadonlySet<string> {
 /** The same message with other text. */
 export function withText(message: Message, text: string): Message {
   if (message.role === 'user')
-    return { ...message, parts: [{ type: 'text', text, label: message.label }, ...message.parts.filter((part) => part.type !== 'text')] };
-  if (message.role === 'tool') return { ...message, content: text };
+    return frozen({
+      ...message,
+      parts: [{ type: 'text', text, label: message.label }, ...message.parts.filter((part) => part.type !== 'text')],
+    });
+  if (message.role === 'tool') return frozen({ ...message, content: text });
   const { native: _, ...rest } = message;
-  return { ...rest, text };
+  return frozen({ ...rest, text });
 }
 
 function changeTexts(view: readonly Message[], changed: readonly { readonly id: string; readonly text: string }[]): Message[] {
@@ -662,7 +673,7 @@ function settledAnswer(run: RunState): Message | undefined {
   const message = run.conversation.messages[run.openIndex];
   if (message?.role === 'assistant' && [...run.calls.values()].some((call) => call.revision !== call.call.revision)) {
     // A person edited an input: the transcript shows the one that ran, and the provider's own message is void.
-    return {
+    return frozen({
       role: 'assistant',
       id: message.id,
       agent: message.agent,
@@ -672,7 +683,7 @@ function settledAnswer(run: RunState): Message | undefined {
         return call && call.revision !== call.call.revision ? { ...each, input: call.input } : each;
       }),
       label: message.label,
-    };
+    });
   }
   return message;
 }
@@ -692,7 +703,7 @@ export function handoffHistory(run: RunState, callId: string): Message[] {
 }
 
 function observation(callId: string, tool: string, end: CallEnd & { readonly id: string }): ToolMessage {
-  return {
+  return frozen({
     role: 'tool',
     id: end.id,
     callId,
@@ -701,10 +712,10 @@ function observation(callId: string, tool: string, end: CallEnd & { readonly id:
     isError: end.status !== 'ok',
     label: end.label,
     ...(end.note === undefined ? {} : { note: end.note }),
-  };
+  });
 }
 
-const developer: Label = { origin: 'developer', integrity: 'trusted' };
+const developer: Label = Object.freeze({ origin: 'developer', integrity: 'trusted' });
 
 function handOver(run: RunState, event: HandoffEvent): void {
   const call = run.calls.get(event.callId);
@@ -753,7 +764,7 @@ export function withoutCall(messages: readonly Message[], resultId: string, call
       if (before?.role === 'assistant') {
         const calls = before.calls.filter((call) => call.id !== callId);
         const { native: _, ...rest } = before;
-        if (calls.length > 0 || before.text !== '') kept[owner] = { ...rest, calls };
+        if (calls.length > 0 || before.text !== '') kept[owner] = frozen({ ...rest, calls });
         else kept.splice(owner, 1);
       }
       continue;

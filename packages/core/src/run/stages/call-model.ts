@@ -53,7 +53,7 @@ export async function openModelCall(handle: RunHandle, { pending, changed, final
     agent: agent.name,
     turn,
     system: plan.instructions,
-    messages,
+    messages: messages === state.conversation.view ? messages.slice() : messages,
     ...(note === undefined ? {} : { note }),
     tools: wire,
     ...(toolChoice === undefined ? {} : { toolChoice }),
@@ -84,7 +84,7 @@ export async function openModelCall(handle: RunHandle, { pending, changed, final
   }
   let first: Promise<IteratorResult<ModelEvent>> | undefined;
   if (pending) {
-    first = Promise.resolve(events.next());
+    first = (async () => events.next())();
     first.catch(() => undefined);
   }
   handle.openModelCall = { events, first, controller, off, turn, model, names, isFinal: final !== undefined };
@@ -210,14 +210,19 @@ export async function callModel(handle: RunHandle, final?: LimitName): Promise<E
     stopReason: end.stopReason,
     provider: open.model.provider,
   };
-  await finishAnswer(handle, answer, {
-    turn: open.turn,
-    names: open.names,
-    isFinal: open.isFinal,
-    release,
-    label,
-    isReasoningShown: reader.isReasoningShown,
-  });
+  try {
+    await finishAnswer(handle, answer, {
+      turn: open.turn,
+      names: open.names,
+      isFinal: open.isFinal,
+      release,
+      label,
+      isReasoningShown: reader.isReasoningShown,
+    });
+  } catch (thrown) {
+    release.retract('the run failed');
+    throw thrown;
+  }
   return undefined;
 }
 

@@ -1,5 +1,5 @@
 import { GuardloopError } from '../../errors.js';
-import type { JsonValue } from '../../model/types.js';
+import type { JsonObject } from '../../model/types.js';
 import { canonicalJson } from '../../state/canonical-json.js';
 import { sha256Hex } from '../../state/digest.js';
 import type { RawAnswer } from '../answer.js';
@@ -11,10 +11,7 @@ import { Release } from '../release.js';
 
 interface Waiting {
   readonly text: string;
-  readonly value: JsonValue;
-  readonly hasValue: boolean;
   readonly answer: RawAnswer;
-  readonly salt: string;
 }
 
 /** Follows a person's decision about an answer in quarantine: judges it again and records it, or discards it. */
@@ -48,25 +45,35 @@ export async function releaseQuarantine(handle: RunHandle): Promise<undefined> {
     await discard(handle, approval.key);
     return undefined;
   }
-  const held = (await access(() => store.get(approval.key), approval.key)) as Waiting | undefined;
+  const held = (await access(() => store.get(approval.key), approval.key)) as JsonObject | undefined;
   if (held === undefined)
     throw new GuardloopError(
       'STORE_FAILED',
       `The quarantine store does not hold the answer ${approval.key} any more. Resume with { reject: … } to have the model asked again.`,
     );
-  const digest = await sha256Hex(`${held.salt}:${canonicalJson(held.text)}`);
+  const { salt, ...content } = held;
+  const digest = await sha256Hex(`${salt}:${canonicalJson(content)}`);
   if (digest !== approval.digest)
     throw new GuardloopError(
       'RESUME_MISMATCH',
       `The answer ${approval.key} in the quarantine store is not the one that was approved. Resume with { reject: … } to have the model asked again.`,
     );
+  const { text, answer } = content as unknown as Waiting;
   const plan = await planOf(handle);
   const { names } = offerTools(handle, plan.stand, turn);
   const release = new Release(handle, turn, plan.stand.output, true, label);
   await finishAnswer(
     handle,
-    { ...held.answer, text: held.text, ...(held.answer.native === null ? { native: undefined } : {}) },
-    { turn, names, isFinal: false, release, label, isReasoningShown: true, approvedRevision: approval.revision },
+    { ...answer, text },
+    {
+      turn,
+      names,
+      isFinal: state.finalizing !== undefined,
+      release,
+      label,
+      isReasoningShown: false,
+      approvedRevision: approval.revision,
+    },
   );
   await discard(handle, approval.key);
   return undefined;

@@ -7,6 +7,7 @@ import { nextOfCall } from '../../state/next-step.js';
 import type { CallState } from '../../state/state.js';
 import { hasToolCallsLeft, spentLimit } from '../../state/state.js';
 import type { RunHandle } from '../handle.js';
+import { faultStop } from '../handle.js';
 import { isPromise } from '../is-promise.js';
 import { deniedEnd, errorEnd, limitEnd, unknownEnd } from '../observations.js';
 import { deepFreeze } from '../plain-output.js';
@@ -29,17 +30,17 @@ export async function runTools(handle: RunHandle): Promise<undefined> {
     else side.push(call);
   }
   const [only] = side;
-  if (side.length === 1 && only) await advance(handle, only);
+  if (side.length === 1 && only) await attempt(handle, only);
   else if (side.length > 1) {
     // What fits under the cap needs no queue.
     const { concurrency } = handle.root.settings;
     handle.slots ??= side.length > concurrency ? pLimit(concurrency) : undefined;
     const { slots } = handle;
-    await Promise.all(side.map((call) => (slots ? slots(() => advance(handle, call)) : advance(handle, call))));
+    await Promise.all(side.map((call) => (slots ? slots(() => attempt(handle, call)) : attempt(handle, call))));
   }
   for (const call of serial) {
     if (handle.stop) break;
-    if (nextOfCall(state, call) === 'go') await advance(handle, call);
+    if (nextOfCall(state, call) === 'go') await attempt(handle, call);
   }
   return undefined;
 }
@@ -85,6 +86,15 @@ export function toolOf(handle: RunHandle, call: CallState): ToolSpec | undefined
   for (const { offered } of standNow(handle).tools)
     if (offered.kind === 'tool' && offered.spec.name === call.call.name) return offered.spec;
   return undefined;
+}
+
+/** As {@link advance}, but never rejects: what throws stops the run, and the calls beside it still come to their ends. */
+async function attempt(handle: RunHandle, call: CallState): Promise<void> {
+  try {
+    await advance(handle, call);
+  } catch (thrown) {
+    handle.abort(faultStop(handle, thrown));
+  }
 }
 
 async function advance(handle: RunHandle, call: CallState): Promise<void> {
