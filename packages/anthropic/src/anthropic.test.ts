@@ -278,11 +278,11 @@ describe('settings', () => {
   });
 
   it('S036: without tools there is no field about tools, and with one they are back', async () => {
-    const settings = { parallelToolCalls: false, toolChoice: 'auto' } as const;
-    const without = await bodyOf({ settings });
+    const asked = { settings: { parallelToolCalls: false }, toolChoice: 'auto' } as const;
+    const without = await bodyOf(asked);
     expect(without).not.toHaveProperty('tools');
     expect(without).not.toHaveProperty('tool_choice');
-    const body = await bodyOf({ settings, tools: [lookup] });
+    const body = await bodyOf({ ...asked, tools: [lookup] });
     expect(body.tools).toEqual([{ name: 'lookup', description: 'Looks up a key.', input_schema: lookup.schema }]);
     expect(body.tool_choice).toEqual({ type: 'auto', disable_parallel_tool_use: true });
   });

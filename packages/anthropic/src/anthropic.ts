@@ -25,8 +25,8 @@ import { toolNames } from './wire-names.js';
 export interface AnthropicOptions extends ClientOptions {
   /** For a million tokens; with them `usage.cost` is known. */
   readonly prices?: AnthropicPrices | undefined;
-  /** Used where an agent's settings leave something open. */
-  readonly settings?: ModelSettings | undefined;
+  /** Used where an agent's settings leave something open. A tool choice is a matter of the agent. */
+  readonly settings?: Omit<ModelSettings, 'toolChoice'> | undefined;
   /**
    * `max_tokens` where no settings say it (32 000). The API always wants one; this is the most that every model since Claude 4 takes. An
    * answer that is cut fails its run, while tokens that are not used cost nothing, so a small default would only do harm.

@@ -42,7 +42,7 @@ const cached = { cache_control: { type: 'ephemeral' } } as const;
 export function buildRequest(request: ModelRequest, context: RequestContext): BuiltRequest {
   const settings = mergeSettings(context.settings, request.settings);
   const history = encodeHistory(request.messages);
-  const choice = request.toolChoice ?? settings.toolChoice;
+  const choice = request.toolChoice;
   const { lostNative, lacksThinking } = history.currentTurn;
   const style = context.thinking.style ?? context.traits.style;
   const plan = planThinking(context.traits, context.thinking, {
