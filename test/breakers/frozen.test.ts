@@ -95,13 +95,15 @@ it('keeps the messages that a guardrail is told of as they were, whatever it doe
   expect(JSON.stringify([model.requests, result.log])).not.toContain('EVIL');
 });
 
-it('gives each model call a list of messages of its own', async () => {
+it('keeps the list of messages that a model is shown as it was, whatever the model does to it', async () => {
   const inner = scriptedModel([callTool('look', { id: 'a' }), say('done')]);
   const model = {
     ...inner,
     stream: (request: ModelRequest, options: { readonly signal: AbortSignal }) => {
       const events = inner.stream(request, options);
-      (request.messages as unknown[]).length = 0;
+      expect(() => {
+        (request.messages as unknown[]).length = 0;
+      }).toThrow(TypeError);
       return events;
     },
   };

@@ -108,9 +108,15 @@ export class Info {
   }
 }
 
-/** A view of an array that cannot be written through. */
+const readOnlyViews = new WeakMap<readonly unknown[], readonly unknown[]>();
+
+/** A view of an array that cannot be written through; live, and the same one for the same array. */
 export function readOnly<T>(items: readonly T[]): readonly T[] {
-  return new Proxy(items as T[], readOnlyHandler) as readonly T[];
+  const known = readOnlyViews.get(items);
+  if (known) return known as readonly T[];
+  const view = new Proxy(items as T[], readOnlyHandler) as readonly T[];
+  readOnlyViews.set(items, view);
+  return view;
 }
 const refuse = (): boolean => false;
 const readOnlyHandler: ProxyHandler<object> = {

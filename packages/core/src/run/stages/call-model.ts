@@ -6,6 +6,7 @@ import { withText } from '../../state/state.js';
 import type { RawAnswer } from '../answer.js';
 import { answerLabel, recordError } from '../answer.js';
 import { finishAnswer } from '../finish-answer.js';
+import { readOnly } from '../guard.js';
 import type { OpenModelCall, RunHandle } from '../handle.js';
 import { makeView } from '../make-view.js';
 import { modelOf, offerTools, planOf, settingsOf } from '../plan.js';
@@ -53,7 +54,7 @@ export async function openModelCall(handle: RunHandle, { pending, changed, final
     agent: agent.name,
     turn,
     system: plan.instructions,
-    messages: messages === state.conversation.view ? messages.slice() : messages,
+    messages: readOnly(messages),
     ...(note === undefined ? {} : { note }),
     tools: wire,
     ...(toolChoice === undefined ? {} : { toolChoice }),
