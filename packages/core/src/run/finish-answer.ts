@@ -2,8 +2,7 @@ import type { OutputSubject } from '../define/types.js';
 import { GuardloopError } from '../errors.js';
 import type { JsonObject, JsonValue, ModelCall } from '../model/types.js';
 import { describeIssues } from '../schema.js';
-import { canonicalJson } from '../state/canonical-json.js';
-import { sha256Hex } from '../state/digest.js';
+import { newSalt, saltedSha256Hex } from '../state/digest.js';
 import type { Ask, RecordedCall, Refusal } from '../state/events.js';
 import type { Finishing, RawAnswer } from './answer.js';
 import { readJson } from './answer.js';
@@ -219,7 +218,7 @@ async function putInQuarantine(
   const { state, root } = handle;
   const { turn, asks, revision, text } = waiting;
   const key = `${state.id}/${turn}`;
-  const salt = globalThis.crypto.randomUUID();
+  const salt = newSalt();
   const content = JSON.parse(JSON.stringify({ text, answer })) as JsonObject;
   const digest = await sha256Hex(`${salt}:${canonicalJson(content)}`);
   try {

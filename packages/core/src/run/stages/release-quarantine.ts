@@ -1,7 +1,6 @@
 import { GuardloopError } from '../../errors.js';
 import type { JsonObject } from '../../model/types.js';
-import { canonicalJson } from '../../state/canonical-json.js';
-import { sha256Hex } from '../../state/digest.js';
+import { saltedSha256Hex } from '../../state/digest.js';
 import type { RawAnswer } from '../answer.js';
 import { answerLabel } from '../answer.js';
 import { finishAnswer } from '../finish-answer.js';
