@@ -20,6 +20,8 @@ export interface WireAnswer {
   readonly text?: string;
   readonly thinking?: { readonly thinking: string; readonly signature: string };
   readonly calls?: readonly WireCall[];
+  /** The connection breaks after the text. */
+  readonly isCut?: boolean;
   /** In place of an answer. */
   readonly failure?: { readonly status: number; readonly headers?: Readonly<Record<string, string>> };
 }
@@ -107,7 +109,10 @@ function respond(response: ServerResponse, answer: WireAnswer | undefined, { fra
     return;
   }
   response.writeHead(200, { 'content-type': 'text/event-stream' });
-  response.end(frames(answer));
+  const whole = frames(answer);
+  if (answer.isCut)
+    response.write(whole.slice(0, whole.lastIndexOf(answer.text ?? '') + 100), () => setTimeout(() => response.destroy(), 5));
+  else response.end(whole);
 }
 
 const argumentsOf = ({ input, raw }: WireCall): string => raw ?? JSON.stringify(input ?? {});
