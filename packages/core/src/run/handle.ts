@@ -156,7 +156,9 @@ export class RunHandle {
     const matter = committedMatter(draft, this.state.id);
     if (matter === undefined) return undefined;
     if (matter === '') {
-      const answers = this.entryAnswers;
+      // What refused a view's text has ended the run.
+      const view = draft.type === 'run.end' ? this.otherAnswers?.get('view') : undefined;
+      const answers = this.entryAnswers + (view ?? '');
       this.entryAnswers = '';
       return answers === '' ? undefined : answers;
     }

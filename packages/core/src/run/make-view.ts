@@ -16,16 +16,16 @@ export interface MadeView {
   readonly isStopped: boolean;
 }
 
-/** Lets the run's view choose what the model sees, judges what it wrote itself, and keeps calls with their results. */
-export async function makeView(handle: RunHandle, turn: number): Promise<MadeView> {
+/** Lets the run's view choose what the model sees of `seen`, judges what it wrote itself, and keeps calls with their results. */
+export async function makeView(handle: RunHandle, turn: number, seen: readonly Message[]): Promise<MadeView> {
   const { view } = handle.root.settings;
   const { conversation } = handle.state;
-  const all = { messages: conversation.view, entries: undefined, refusal: undefined, isStopped: false };
+  const all = { messages: seen, entries: undefined, refusal: undefined, isStopped: false };
   if (view === undefined) return all;
-  const given = await askView(handle, view, turn);
+  const given = await askView(handle, { view, turn, seen });
   if (given === undefined) return { ...all, isStopped: true };
 
-  const known = new Map(conversation.view.map((message) => [message.id, message]));
+  const known = new Map(seen.map((message) => [message.id, message]));
   // A message that the view gives twice is sent once.
   const messages = new Map<string, Message>();
   const fresh: UserMessage[] = [];
@@ -75,11 +75,14 @@ export async function makeView(handle: RunHandle, turn: number): Promise<MadeVie
 }
 
 /** What the view chose; undefined when the run was stopped meanwhile. Throws CONFIG_INVALID. */
-async function askView(handle: RunHandle, view: View<never>, turn: number): Promise<readonly unknown[] | undefined> {
+async function askView(
+  handle: RunHandle,
+  { view, turn, seen }: { readonly view: View<never>; readonly turn: number; readonly seen: readonly Message[] },
+): Promise<readonly unknown[] | undefined> {
   const { signal, state } = handle;
   let given: unknown;
   try {
-    const chosen = view(readOnly(state.conversation.view), { context: handle.root.context as never, agent: state.agent, turn, signal });
+    const chosen = view(readOnly(seen), { context: handle.root.context as never, agent: state.agent, turn, signal });
     const settled = await handle.wait(Promise.resolve(chosen));
     if (settled.kind === 'stopped') return undefined;
     if (settled.kind !== 'value') throw settled.kind === 'threw' ? settled.error : undefined;

@@ -309,10 +309,12 @@ export interface ApprovalResolveEvent extends Durable<'approval.resolve'> {
   readonly digest: string;
   /** The person's words, with `reject`. */
   readonly reason?: string | undefined;
-  /** With `edit`: the input as it passed. */
+  /** With `edit`: the input as it passed; left out where a guardrail refused it, and the call ends. */
   readonly input?: JsonObject | undefined;
   /** With `edit`: a rewrite changed it, so it is asked anew. */
   readonly changed?: true | undefined;
+  /** With `changed`: what is asked anew. */
+  readonly asks?: readonly Ask[] | undefined;
 }
 export interface ToolStartEvent extends Durable<'tool.start'> {
   readonly callId: string;

@@ -3,6 +3,7 @@ import { canonicalJson } from './canonical-json.js';
 import type {
   Approval,
   ApprovalResolveEvent,
+  Ask,
   CallEnd,
   HandoffEvent,
   LimitName,
@@ -58,15 +59,17 @@ export interface CallState {
   /** Canonical JSON of `input`, once something asked for it. */
   key: string | undefined;
   revision: number;
-  /** `prepared`: recorded, not begun. `waiting`: for a person. `decided`: by one. `started`: its effect may have happened. `handoff`: its tool returned one. */
   /** Of a handoff: the brief in the form that a person was asked about. */
   brief: string | undefined;
+  /** `prepared`: recorded, not begun. `waiting`: for a person. `decided`: by one. `started`: its effect may have happened. `handoff`: its tool returned one. */
   phase: 'prepared' | 'waiting' | 'decided' | 'started' | 'handoff' | 'ended';
   approval: Approval | undefined;
   decision: ApprovalResolveEvent | undefined;
+  /** What a person is to be asked anew: a rewrite changed an edit, or the run was cut before a decision came to an end of the call. */
+  asksAnew: readonly Ask[] | undefined;
   /** Its effect may have happened. */
   wasStarted: boolean;
-  end: (CallEnd & { readonly id: string }) | undefined;
+  end: (CallEnd & { readonly id: string; readonly answer?: ToolEndEvent['answer'] }) | undefined;
   /** From the end of a tool that returned a handoff. */
   returned: { readonly to: string; readonly brief: string; readonly filtered?: true | undefined } | undefined;
 }
@@ -102,7 +105,8 @@ export interface RunState {
   quarantine:
     | { readonly approval: OutputApproval; readonly turn: number; readonly usage: Usage; decision: ApprovalResolveEvent | undefined }
     | undefined;
-  answer: { readonly text: string; readonly value?: JsonValue | undefined } | undefined;
+  /** `callId`: a tool gave it. */
+  answer: { readonly text: string; readonly value?: JsonValue | undefined; readonly callId?: string | undefined } | undefined;
   /** Core's note for the next request: why the last answer was refused. */
   note: string | undefined;
   ending: Ending | undefined;
@@ -184,13 +188,15 @@ export function apply(state: LogState, event: LogEvent): void {
       if (event.limits) run.limits = readLimits(event.limits);
       if (event.onLimit) run.onLimit = event.onLimit;
       if (event.reopens) reopen(run);
+      // Before its input is accepted, nothing has happened in a run.
+      for (const each of state.runs.values()) if (!each.accepted) each.viewItems = undefined;
       return;
     case 'guard.verdict':
       return;
     case 'input.accept':
       run.accepted = true;
       acceptActivation(run.conversation);
-      if (event.changed) run.conversation.view = changeTexts(run.conversation.view, event.changed);
+      if (event.changed) run.conversation.view = [...changeTexts(run.conversation.view, event.changed)];
       for (const item of event.items) addMessage(run.conversation, item);
       return;
     case 'model.start':
@@ -442,7 +448,12 @@ export function withText(message: Message, text: string): Message {
   return frozen({ ...rest, text });
 }
 
-function changeTexts(view: readonly Message[], changed: readonly { readonly id: string; readonly text: string }[]): Message[] {
+/** The messages with the texts that rewrites made of them; the same array where there are none. */
+export function changeTexts(
+  view: readonly Message[],
+  changed: readonly { readonly id: string; readonly text: string }[],
+): readonly Message[] {
+  if (changed.length === 0) return view;
   const texts = new Map(changed.map(({ id, text }) => [id, text]));
   return view.map((message) => {
     const text = texts.get(message.id);
@@ -549,6 +560,7 @@ function endAnswer(run: RunState, event: ModelEndEvent): void {
       phase: 'prepared',
       approval: undefined,
       decision: undefined,
+      asksAnew: undefined,
       wasStarted: false,
       end: undefined,
       returned: undefined,
@@ -571,6 +583,7 @@ function requestApproval(run: RunState, approval: Approval, turn: number, usage:
   const call = run.calls.get(approval.callId);
   if (call === undefined) return;
   call.phase = 'waiting';
+  call.asksAnew = undefined;
   call.approval = approval;
   if (approval.surface === 'handoff') {
     call.brief = approval.brief;
@@ -585,14 +598,19 @@ function resolveApproval(run: RunState, event: ApprovalResolveEvent): void {
   }
   for (const call of run.calls.values()) {
     if (call.approval?.id !== event.id) continue;
-    if (event.decision === 'edit') {
-      if (event.input) call.input = event.input;
+    const { asks } = call.approval;
+    call.approval = undefined;
+    if (event.input) {
+      call.input = event.input;
       call.key = undefined;
       call.revision = event.revision;
     }
-    call.approval = undefined;
-    if (event.changed) call.phase = 'prepared';
-    else {
+    // A refused edit and a given result end the call with the next event; without it they have come to nothing.
+    const isOpen = event.decision === 'result' || (event.decision === 'edit' && event.input === undefined);
+    if (event.changed || isOpen) {
+      call.asksAnew = event.asks ?? asks;
+      call.phase = call.wasStarted ? 'started' : 'prepared';
+    } else {
       call.phase = 'decided';
       call.decision = event;
     }
@@ -608,8 +626,6 @@ function endCall(run: RunState, event: ToolEndEvent): void {
   call.returned = event.handoff;
   if (event.limit) run.limitHit = event.limit;
   if (event.refusal?.action === 'halt') run.ending ??= { status: 'blocked', refusal: event.refusal };
-  if (event.answer)
-    run.answer ??= event.answer.value === undefined ? { text: event.answer.text } : { text: event.answer.text, value: event.answer.value };
   if (!event.polling && event.status !== 'aborted' && event.copyOf === undefined) {
     const count = countRepeat(run, call, event.content, true);
     run.repeated = Math.max(run.repeated, count);
@@ -648,8 +664,19 @@ export function countRepeat(run: RunState, call: CallState, content: string | re
 function closeTurn(run: RunState): void {
   for (const call of run.calls.values()) if (call.phase !== 'ended') return;
   settleTurn(run);
+  run.answer = answerOfCalls(run);
   run.openIndex = -1;
   run.calls = new Map();
+}
+
+/** Of several tools that gave an answer, the first in call order counts, whichever was faster. */
+function answerOfCalls({ calls }: RunState): RunState['answer'] {
+  for (const [callId, { end }] of calls) {
+    if (end?.answer === undefined) continue;
+    const { text, value } = end.answer;
+    return value === undefined ? { text, callId } : { text, value, callId };
+  }
+  return undefined;
 }
 
 function settleTurn(run: RunState): void {

@@ -69,27 +69,14 @@ async function applyEdit(handle: RunHandle, call: CallState, tool: ToolSpec, edi
   const { raw } = ruling.value;
   const digest = await sha256Hex(canonicalJson(raw));
   const isChanged = ruling.revision > revision;
+  const asks = [{ by: 'core', reason: 'a guardrail changed the edited input' }, ...ruling.asks];
   handle.append({
     ...base,
     decision: 'edit',
     revision: ruling.revision,
     digest,
     input: raw,
-    ...(isChanged ? { changed: true as const } : {}),
-  });
-  if (!isChanged) return;
-  const asks = [{ by: 'core', reason: 'a guardrail changed the edited input' }, ...ruling.asks];
-  handle.append({
-    type: 'approval.request',
-    approval: deepFreeze({
-      ...approval,
-      id: `${handle.state.id}/p${handle.state.approvals + 1}`,
-      revision: ruling.revision,
-      digest,
-      input: raw,
-      reason: asks.map(({ reason }) => reason).join('; '),
-      asks,
-    } as Approval),
+    ...(isChanged ? { changed: true as const, asks } : {}),
   });
 }
 

@@ -1,8 +1,7 @@
 import { GuardloopError, safeCause } from '../../errors.js';
-import type { AssistantMessage, ModelCall, ModelEvent, ModelRequest, StopReason, Usage, UserMessage } from '../../model/types.js';
-import type { LimitName, RecordedError, Refusal, ViewText } from '../../state/events.js';
+import type { Message, ModelCall, ModelEvent, ModelRequest, StopReason, Usage } from '../../model/types.js';
+import type { LimitName, RecordedError, Refusal } from '../../state/events.js';
 import type { Ending } from '../../state/state.js';
-import { withText } from '../../state/state.js';
 import type { RawAnswer } from '../answer.js';
 import { answerLabel, recordError } from '../answer.js';
 import { finishAnswer } from '../finish-answer.js';
@@ -17,33 +16,22 @@ const leaveMs = 40;
 const finalNote = 'This is your last answer: the limit of the run is reached. Answer now with what you have, without calling tools.';
 
 interface Opening {
-  /** Items that `input.accept` will record; they are shown to the model beside their checks. */
-  readonly pending?: readonly (UserMessage | AssistantMessage)[];
-  readonly changed?: readonly ViewText[];
+  /** What the agent sees once its input is accepted, shown to the model beside the last checks. */
+  readonly beside?: readonly Message[];
   readonly final?: LimitName;
 }
 
 /** Starts the next model call and records that. Answers with an ending when a view's own text was refused. */
-export async function openModelCall(handle: RunHandle, { pending, changed, final }: Opening): Promise<Ending | undefined> {
+export async function openModelCall(handle: RunHandle, { beside, final }: Opening): Promise<Ending | undefined> {
   const { state } = handle;
   const plan = await planOf(handle);
   if (handle.stop) return undefined;
   const { agent } = plan.stand;
   const turn = state.turn + 1;
-  const view = pending ? undefined : await makeView(handle, turn);
-  if (view?.isStopped) return undefined;
-  if (view?.refusal) return { status: 'blocked', refusal: view.refusal };
-  let messages = view?.messages ?? state.conversation.view;
-  if (pending) {
-    const texts = new Map(changed?.map(({ id, text }) => [id, text]));
-    messages = [
-      ...state.conversation.view.map((message) => {
-        const text = texts.get(message.id);
-        return text === undefined ? message : withText(message, text);
-      }),
-      ...pending,
-    ];
-  }
+  const view = await makeView(handle, turn, beside ?? state.conversation.view);
+  if (view.isStopped || handle.stop) return undefined;
+  if (view.refusal) return { status: 'blocked', refusal: view.refusal };
+  const { messages } = view;
   const model = modelOf(handle, agent, turn);
   const settings = settingsOf(handle, agent, turn);
   const { wire, names } = offerTools(handle, plan.stand, turn);
@@ -67,14 +55,14 @@ export async function openModelCall(handle: RunHandle, { pending, changed, final
     type: 'model.start',
     turn,
     model: model.id,
-    ...(view?.entries ? { view: view.entries } : {}),
-    ...(pending ? { beside: true as const } : {}),
+    ...(view.entries ? { view: view.entries } : {}),
+    ...(beside ? { beside: true as const } : {}),
     ...(note === undefined ? {} : { note }),
     ...(final === undefined ? {} : { final }),
   });
   handle.emit({ type: 'turn.start', turn });
   // A call beside its checks can be aborted alone; any other lives as long as the run.
-  const controller = pending ? new AbortController() : undefined;
+  const controller = beside ? new AbortController() : undefined;
   const off = controller && handle.onStop(() => controller.abort(handle.signal.reason));
   const signal = controller?.signal ?? handle.signal;
   let events: AsyncIterator<ModelEvent>;
@@ -84,7 +72,7 @@ export async function openModelCall(handle: RunHandle, { pending, changed, final
     events = { next: () => Promise.reject(thrown) };
   }
   let first: Promise<IteratorResult<ModelEvent>> | undefined;
-  if (pending) {
+  if (beside) {
     first = (async () => events.next())();
     first.catch(() => undefined);
   }

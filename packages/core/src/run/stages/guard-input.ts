@@ -1,5 +1,5 @@
 import type { Ending } from '../../state/state.js';
-import { withText } from '../../state/state.js';
+import { changeTexts } from '../../state/state.js';
 import { enter } from '../enter.js';
 import type { RunHandle } from '../handle.js';
 import { standNow } from '../plan.js';
@@ -24,16 +24,9 @@ export async function guardInput(handle: RunHandle): Promise<Ending | undefined>
 
   let judgedBeside: readonly string[] = [];
   if (beside.length > 0) {
-    await openModelCall(handle, { pending: first.items, changed: first.changed });
-    if (handle.stop) return undefined;
-    const texts = new Map(first.changed.map(({ id, text }) => [id, text]));
-    const history =
-      texts.size === 0
-        ? entry.history
-        : entry.history.map((message) => {
-            const text = texts.get(message.id);
-            return text === undefined ? message : withText(message, text);
-          });
+    const history = changeTexts(entry.history, first.changed);
+    const ending = await openModelCall(handle, { beside: [...history, ...first.items] });
+    if (ending || handle.stop) return ending;
     const second = await enter(handle, { ...entry, fresh: first.items, history, guards: beside, revision: first.revision });
     judgedBeside = second.judged;
     if (second.isStopped || second.refusal) {

@@ -51,7 +51,7 @@ export async function releaseQuarantine(handle: RunHandle): Promise<undefined> {
       `The quarantine store does not hold the answer ${approval.key} any more. Resume with { reject: … } to have the model asked again.`,
     );
   const { salt, ...content } = held;
-  const digest = await sha256Hex(`${salt}:${canonicalJson(content)}`);
+  const digest = await saltedSha256Hex(held.salt, held.text);
   if (digest !== approval.digest)
     throw new GuardloopError(
       'RESUME_MISMATCH',

@@ -26,7 +26,8 @@ export async function runTools(handle: RunHandle): Promise<undefined> {
     if (endPrepared(handle, call)) continue;
     const tool = toolOf(handle, call);
     if (call.call.kind === 'handoff' || tool === undefined) serial.push(call);
-    else if (call.phase === 'decided' || isSerial(tool) || call.call.asks?.length || call.call.copyOf !== undefined) serial.push(call);
+    else if (call.phase === 'decided' || isSerial(tool) || call.asksAnew || call.call.asks?.length || call.call.copyOf !== undefined)
+      serial.push(call);
     else side.push(call);
   }
   const [only] = side;
@@ -48,7 +49,7 @@ export async function runTools(handle: RunHandle): Promise<undefined> {
 /** A call that will not run, or that shares another's end. */
 function endPrepared(handle: RunHandle, call: CallState): boolean {
   const { end, copyOf, name } = call.call;
-  if (call.phase !== 'prepared') return false;
+  if (call.phase !== 'prepared' || call.asksAnew) return false;
   if (end) {
     endCall(handle, call, { name, polling: false }, { ...end, revision: 0, chars: 0 });
     return true;
@@ -110,6 +111,7 @@ async function advance(handle: RunHandle, call: CallState): Promise<void> {
     );
     return;
   }
+  if (call.asksAnew) return requestApproval(handle, call, tool, { asks: call.asksAnew, mayHaveRun: call.wasStarted });
   if (call.call.copyOf !== undefined && call.phase === 'prepared' && endCopy(handle, call, call.call.copyOf)) return;
   switch (call.phase) {
     case 'started':
