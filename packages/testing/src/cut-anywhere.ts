@@ -29,7 +29,7 @@ export interface CutReport {
 }
 
 /**
- * Cuts a log after every event, as a crash would, has `resumeAt` go on from each prefix, and compares: each run must end as the whole log
+ * Cuts a log after every event but the last, as a crash would, has `resumeAt` go on from each prefix, and compares: each run must end as the whole log
  * did, in normal form, or ask; must have added to its prefix and changed nothing in it; and its log must pass the audit. What a rejection
  * says is a difference too. Effects are the caller's to count: build tools anew for each cut, and look after each.
  *
@@ -50,7 +50,7 @@ export async function cutAnywhere(
   const wanted = normalLog(log);
   const differences: string[] = [];
   let [cuts, same, asked] = [0, 0, 0];
-  for (let length = Math.max(1, from); length <= log.events.length; length += 1) {
+  for (let length = Math.max(1, from); length < log.events.length; length += 1) {
     const prefix: Log = { version: log.version, events: log.events.slice(0, length) };
     const cut = `cut after ${length} (${log.events[length - 1]?.type})`;
     cuts += 1;
@@ -60,7 +60,8 @@ export async function cutAnywhere(
       const difference = compare(wanted, normalLog(result.log));
       const isAllowedToAsk = typeof mayAsk === 'function' ? mayAsk(prefix, result) : mayAsk;
       if (difference === undefined) same += 1;
-      else if (isAllowedToAsk && (result.status === 'interrupted' || (result.status === endOf(log) && hasAsked(prefix, result.log)))) asked += 1;
+      else if (isAllowedToAsk && (result.status === 'interrupted' || (result.status === endOf(log) && hasAsked(prefix, result.log))))
+        asked += 1;
       else faults.push(`ended ${result.status}: ${difference}`);
       differences.push(...faults.map((fault) => `${cut}: ${fault}`));
     } catch (error) {
@@ -70,11 +71,14 @@ export async function cutAnywhere(
   return { cuts, same, asked, differences };
 }
 
-const endOf = (log: Log): string | undefined => log.events.flatMap((event) => (event.type === 'run.end' && event.parent === undefined ? [event.status] : [])).at(-1);
+const endOf = (log: Log): string | undefined =>
+  log.events.flatMap((event) => (event.type === 'run.end' && event.parent === undefined ? [event.status] : [])).at(-1);
 
 /** A person was asked about what may have happened before the cut, although something else then ended the run. */
 const hasAsked = (prefix: Log, log: Log): boolean =>
-  log.events.slice(prefix.events.length).some((event) => event.type === 'approval.request' && event.approval.surface === 'toolInput' && event.approval.mayHaveRun);
+  log.events
+    .slice(prefix.events.length)
+    .some((event) => event.type === 'approval.request' && event.approval.surface === 'toolInput' && event.approval.mayHaveRun);
 
 function compareStart(prefix: Log, log: Log): readonly string[] {
   const at = prefix.events.findIndex((event, index) => JSON.stringify(event) !== JSON.stringify(log.events[index]));

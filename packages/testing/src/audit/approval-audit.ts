@@ -69,6 +69,7 @@ function requestCall(audit: Audit, run: RunAudit, on: { readonly event: Approval
     find(audit, event, `it is asked by ${names(byGuards)}, but the guardrails that asked are ${names(wanted)}`);
   }
   call.open = approval;
+  call.decision = undefined;
   call.wasAsked = true;
 }
 
@@ -152,4 +153,6 @@ function resolveEdit(
       `the edit is ${event.changed ? 'said to be changed, but no verdict rewrote it' : 'not said to be changed, but a verdict rewrote it'}`,
     );
   call.asks = event.changed ? outcome.asks : [];
+  const byGuards = (event.asks ?? []).filter(({ by }) => !isOwnAsk(by));
+  if (!isEqual(byGuards, call.asks)) find(audit, event, `it is to be asked anew by ${names(byGuards)}, but ${names(call.asks)} asked`);
 }

@@ -93,8 +93,6 @@ export function auditToolEnd(audit: Audit, run: RunAudit, event: ToolEndEvent): 
     checkRefusal(audit, event, { refusal: event.refusal, refused });
   if (event.copyOf !== undefined) checkCopy(audit, run, event);
   if (event.refusal) run.refusals.push(event.refusal);
-  if (event.answer)
-    run.answer ??= event.answer.value === undefined ? { text: event.answer.text } : { text: event.answer.text, value: event.answer.value };
   call.open = undefined;
   call.decision = undefined;
   call.returned = event.handoff;
@@ -156,7 +154,7 @@ function checkStatus(audit: Audit, event: ToolEndEvent, call: CallAudit): void {
   if (expected === true && !isStarted) find(audit, event, `call ${event.callId} gives a result, but was never started`);
   if (expected === false && call.started !== undefined)
     find(audit, event, `call ${event.callId} was started, so it cannot end ${event.status}`);
-  if (event.status === 'rejected' && call.decision?.decision !== 'reject')
+  if (event.status === 'rejected' && event.copyOf === undefined && call.decision?.decision !== 'reject')
     find(audit, event, `call ${event.callId} ends rejected, but nobody rejected it`);
 }
 
@@ -234,6 +232,9 @@ function settleTurn(run: RunAudit): void {
   const calls = [...run.calls.values()];
   if (calls.some((call) => !call.ended || call.returned)) return;
   for (const call of calls) record(run.conversation, { id: `${run.id}/${call.call.id}` });
+  // Of several tools that gave an answer the first in call order counts.
+  const { answer } = calls.find(({ end }) => end?.answer)?.end ?? {};
+  run.answer = answer && (answer.value === undefined ? { text: answer.text } : { text: answer.text, value: answer.value });
   run.calls = new Map();
 }
 
@@ -265,6 +266,7 @@ export function auditHandoff(audit: Audit, run: RunAudit, event: HandoffEvent): 
   call.returned = undefined;
   for (const other of run.calls.values()) other.ended = true;
   settleTurn(run);
+  run.answer = undefined;
   auditHandoffEntry(audit, run, event);
   run.agent = event.to;
   run.manifest = { ...event.manifest, run: run.manifest.run };

@@ -51,8 +51,8 @@ export function commitEntry(conversation: ConversationAudit, guards: Pick<Manife
 }
 
 /** Something passed all that stand around the active agent, or arose under them. */
-export function markPassed(conversation: ConversationAudit, id: string): void {
-  for (const key of conversation.standing) {
+export function markPassed(conversation: ConversationAudit, id: string, keys = conversation.standing): void {
+  for (const key of keys) {
     const ids = conversation.passed.get(key);
     if (ids) ids.add(id);
     else conversation.passed.set(key, new Set([id]));

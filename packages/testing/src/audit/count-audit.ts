@@ -12,8 +12,8 @@ export function noteAnswer(run: RunAudit, event: GuardVerdictEvent): void {
 
 function matterOf(run: RunAudit, event: GuardVerdictEvent): string {
   if (event.surface === 'input') {
-    if (!run.accepted) return '';
-    return event.subject.startsWith(`${run.id}/${run.turn + 1}/v`) ? 'view' : 'swap';
+    if (event.subject.startsWith(`${run.id}/${run.turn + 1}/v`)) return 'view';
+    return run.accepted ? 'swap' : '';
   }
   const call = /^\d+\.\d+/.exec(event.subject.slice(run.id.length + 1))?.[0];
   return call !== undefined && run.calls.has(call) ? call : '';
@@ -36,8 +36,10 @@ function mattersOf(run: RunAudit, event: LogEvent): readonly string[] | undefine
   switch (event.type) {
     case 'input.accept':
     case 'model.end':
-    case 'run.end':
       return [''];
+    case 'run.end':
+      // What refused a view's text has ended the run.
+      return ['', 'view'];
     case 'model.start':
       return ['view'];
     case 'tool.start':

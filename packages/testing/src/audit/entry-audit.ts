@@ -1,6 +1,6 @@
 import type { GuardVerdictEvent, HandoffEvent, InputAcceptEvent, LogEvent, ModelStartEvent } from '@guardloop/core';
 import type { ConversationAudit } from './conversation-audit.js';
-import { commitEntry, hasPassed, markPassed, passKey, record, see, takeOver, viewAfter } from './conversation-audit.js';
+import { commitEntry, hasPassed, idOf, markPassed, passKey, record, see, takeOver, viewAfter } from './conversation-audit.js';
 import type { Audit, RunAudit, Standing } from './run-audit.js';
 import { find, keyOf, runLevel, takeVerdicts } from './run-audit.js';
 import { readGroup, standingOn, unknownGuards } from './verdict-group.js';
@@ -16,6 +16,8 @@ interface Entry {
   readonly isRefused?: boolean | undefined;
   /** Items of the history that were judged. */
   readonly judged: readonly string[];
+  /** Results of the open turn: they arose under the guardrails that stand around the active agent. */
+  readonly arisen?: readonly string[] | undefined;
 }
 
 interface EntryOutcome {
@@ -29,8 +31,11 @@ const keyOfGuard = ({ entry, level }: Standing, agent: string): string => passKe
 function readEntry(audit: Audit, event: LogEvent, on: { readonly run: RunAudit; readonly entry: Entry }): EntryOutcome {
   const { run, entry } = on;
   const { conversation } = run;
-  const isNewTo = (standing: Standing, id: string): boolean =>
-    entry.fresh.includes(id) || !hasPassed(conversation, keyOfGuard(standing, entry.agent), id);
+  const isNewTo = (standing: Standing, id: string): boolean => {
+    if (entry.fresh.includes(id)) return true;
+    const key = keyOfGuard(standing, entry.agent);
+    return !hasPassed(conversation, key, id) && !(entry.arisen?.includes(id) && conversation.standing.includes(key));
+  };
   const revisions = new Map<string, number>();
   let revision = 0;
   let refused: GuardVerdictEvent | undefined;
@@ -45,16 +50,19 @@ function readEntry(audit: Audit, event: LogEvent, on: { readonly run: RunAudit; 
     refused ??= outcome.refused;
   }
   if (refused) return { revisions, revision, refused };
-  const verdicts = takeVerdicts(run, 'input', entry.subject);
   const asked = entry.standing.filter((each) => entry.isRefused || entry.fresh.length > 0 || entry.judged.some((id) => isNewTo(each, id)));
-  for (const isBeside of [false, true]) {
+  const verdicts = takeVerdicts(run, 'input', entry.subject);
+  const isBeside = ({ beside }: { readonly beside?: true | undefined }): boolean => beside ?? false;
+  // Beside the model is only who looks at a run's input; at a handoff, and at what a view wrote, all are asked together.
+  const parts = entry.subject === `${run.id}/input` ? [(each: Parameters<typeof isBeside>[0]) => !isBeside(each), isBeside] : [() => true];
+  for (const isPart of parts) {
     const outcome = readGroup(audit, event, {
       run,
       wanted: {
         surface: 'input',
         subject: entry.subject,
-        standing: asked.filter((each) => (each.entry.beside ?? false) === isBeside),
-        verdicts: verdicts.filter((verdict) => (verdict.beside ?? false) === isBeside),
+        standing: asked.filter((each) => isPart(each.entry)),
+        verdicts: verdicts.filter(isPart),
         phases: 'check',
         base: revision,
         isOptional: refused !== undefined,
@@ -135,24 +143,37 @@ export function auditInputAccept(audit: Audit, run: RunAudit, event: InputAccept
   commitEntry(run.conversation, { run: runLevel(run), agent: run.manifest.agent });
 }
 
-/** The verdict that refused an input which was never accepted, or what a view wrote. */
+/** The verdict that refused an input which was never accepted, or what a view wrote. Its items are in no event but their verdicts. */
 export function readRefusedInput(audit: Audit, run: RunAudit, event: LogEvent): GuardVerdictEvent | undefined {
-  const subject = run.accepted ? `${run.id}/${run.turn + 1}/view` : `${run.id}/input`;
-  const items = [...run.pending.keys()].flatMap((key) =>
-    key.startsWith('input ') && key !== `input ${subject}` ? [key.slice('input '.length)] : [],
-  );
-  const known = new Set(run.conversation.messages.map(({ id }) => id));
-  return readEntry(audit, event, {
-    run,
-    entry: {
-      subject,
-      agent: run.agent,
-      standing: standingOn(run, 'input'),
-      fresh: items.filter((id) => !known.has(id)),
-      judged: items.filter((id) => known.has(id)),
-      isRefused: true,
-    },
-  }).refused;
+  const standing = standingOn(run, 'input');
+  const view = `${run.id}/${run.turn + 1}/v`;
+  if (![...run.pending.keys()].some((key) => key.startsWith(`input ${view}`)))
+    return readRefusedItems(audit, event, { run, subject: `${run.id}/input`, items: `${run.id}/i`, standing });
+  if (!run.accepted) {
+    // A view is asked before the guardrails beside the model, after all others have passed the input.
+    const refused = readRefusedItems(audit, event, {
+      run,
+      subject: `${run.id}/input`,
+      items: `${run.id}/i`,
+      standing: standing.filter(({ entry }) => !entry.beside),
+    });
+    if (refused)
+      find(audit, event, `${refused.guardrail} answered ${refused.action} on the input (seq ${refused.seq}), yet the view was asked`);
+  }
+  return readRefusedItems(audit, event, { run, subject: `${view}iew`, items: view, standing });
+}
+
+function readRefusedItems(
+  audit: Audit,
+  event: LogEvent,
+  on: { readonly run: RunAudit; readonly subject: string; readonly items: string; readonly standing: readonly Standing[] },
+): GuardVerdictEvent | undefined {
+  const { run, subject, items, standing } = on;
+  const fresh: string[] = [];
+  while (run.pending.has(keyOf('input', `${items}${fresh.length + 1}`))) fresh.push(`${items}${fresh.length + 1}`);
+  const known = [...run.conversation.messages.map(({ id }) => id), ...run.conversation.view];
+  const judged = [...new Set(known)].filter((id) => run.pending.has(keyOf('input', id)));
+  return readEntry(audit, event, { run, entry: { subject, agent: run.agent, standing, fresh, judged, isRefused: true } }).refused;
 }
 
 /**
@@ -169,7 +190,9 @@ export function readRefusedEntry(
   const pending = [...run.pending].flatMap(([key, verdicts]) => (key.startsWith('input ') ? verdicts : []));
   if (pending.length === 0) return undefined;
   const items = [...new Set(pending.map((verdict) => verdict.subject))].filter((id) => id !== subject);
-  const judged = items.filter((id) => run.conversation.messages.some((message) => message.id === id));
+  const arisen = [...run.calls.values()].flatMap((call) => (call.ended ? [`${run.id}/${call.call.id}`] : []));
+  const known = new Set([...run.conversation.messages.map(({ id }) => id), ...arisen]);
+  const judged = items.filter((id) => known.has(id));
   const runGuards = runLevel(run)
     .filter((entry) => entry.surfaces.includes('input'))
     .map((entry): Standing => ({ entry, level: 'run' }));
@@ -179,8 +202,9 @@ export function readRefusedEntry(
       subject,
       agent: to,
       standing: [...runGuards, ...unknownGuards(pending, [])],
-      fresh: [`${run.id}/${callId}/brief`],
-      judged,
+      fresh: [...judged.filter((id) => isAskedAgain(run, to, id)), `${run.id}/${callId}/brief`],
+      judged: judged.filter((id) => !isAskedAgain(run, to, id)),
+      arisen,
       isRefused: true,
     },
   });
@@ -189,22 +213,20 @@ export function readRefusedEntry(
   return refused;
 }
 
-/** Items whose text a filter wrote: nobody has judged it. Text that is changed without a rewrite, or was judged by who had passed the item. */
+/** Items whose text a filter wrote: nobody has judged it. It is changed without a rewrite, or was judged by who had passed the item before. */
 function writtenByFilter(run: RunAudit, event: HandoffEvent): readonly string[] {
   if (event.view === 'all') return [];
-  const isAskedAgain = (id: string): boolean =>
-    (run.pending.get(keyOf('input', id)) ?? []).some((verdict) =>
-      hasPassed(
-        run.conversation,
-        passKey({ name: verdict.guardrail, version: verdict.version }, verdict.level === 'run' ? undefined : event.to),
-        id,
-      ),
-    );
   return event.view.flatMap((each) => {
-    if (typeof each === 'string') return [];
-    const isRewritten = (event.revisions?.[each.id] ?? 0) > 0;
-    return 'role' in each || !isRewritten || isAskedAgain(each.id) ? [each.id] : [];
+    const id = idOf(each);
+    const isChanged = typeof each !== 'string' && ('role' in each || !((event.revisions?.[id] ?? 0) > 0));
+    return isChanged || isAskedAgain(run, event.to, id) ? [id] : [];
   });
+}
+
+function isAskedAgain(run: RunAudit, agent: string, id: string): boolean {
+  return (run.pending.get(keyOf('input', id)) ?? []).some(({ guardrail: name, version, level }) =>
+    hasPassed(run.conversation, passKey({ name, version }, level === 'run' ? undefined : agent), id),
+  );
 }
 
 /** The target's entry at a handoff; afterwards the target is the active agent. */
@@ -242,7 +264,8 @@ export function auditView(audit: Audit, run: RunAudit, event: ModelStartEvent): 
   const written = (event.view ?? []).flatMap((each) =>
     typeof each !== 'string' && 'role' in each && each.via === 'view' ? [each.id] : [],
   );
-  const fresh = written.filter((id) => !run.written.has(id));
+  // What a rewrite changed is asked again where a cut call is made again, under the same id.
+  const fresh = written.filter((id) => !run.written.has(id) || run.pending.has(keyOf('input', id)));
   const entry: Entry = { subject: `${run.id}/${event.turn}/view`, agent: run.agent, standing: standingOn(run, 'input'), fresh, judged: [] };
   checkHistory(audit, event, { entry, view: written, conversation });
   if (fresh.length === 0) return;
@@ -251,6 +274,10 @@ export function auditView(audit: Audit, run: RunAudit, event: ModelStartEvent): 
     find(audit, event, `${outcome.refused.guardrail} answered ${outcome.refused.action} on what the view wrote, yet it was sent`);
   for (const id of fresh) {
     run.written.add(id);
-    markPassed(conversation, id);
+    markPassed(
+      conversation,
+      id,
+      entry.standing.map((each) => keyOfGuard(each, run.agent)),
+    );
   }
 }

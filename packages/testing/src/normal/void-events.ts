@@ -12,11 +12,10 @@ export function dropVoid(events: readonly LogEvent[]): readonly LogEvent[] {
     runs.set(event.run, run);
     if (event.type === 'run.resume') {
       dropped.add(event);
-      for (const each of runs.values()) voidVerdicts(each, dropped);
+      for (const each of runs.values()) cut(each, dropped);
     } else if (event.type === 'guard.verdict') run.verdicts.push(event);
     else {
-      commit(run, event);
-      dropRepeated(run, event, dropped);
+      dropRepeated(run, { event, committed: commit(run, event) }, dropped);
     }
   }
   for (const run of runs.values()) voidVerdicts(run, dropped);
@@ -25,12 +24,25 @@ export function dropVoid(events: readonly LogEvent[]): readonly LogEvent[] {
 
 interface OpenRun {
   verdicts: GuardVerdictEvent[];
+  /** Calls of the model that were made beside the input's checks; undefined once the input was accepted. */
+  early: LogEvent[] | undefined;
+  /** Of the call of the model that is open. */
   modelStart: LogEvent | undefined;
-  readonly toolStarts: Map<string, LogEvent>;
+  /** Ids of the calls that are open. */
+  readonly started: Set<string>;
 }
 
 function newRun(): OpenRun {
-  return { verdicts: [], modelStart: undefined, toolStarts: new Map() };
+  return { verdicts: [], early: [], modelStart: undefined, started: new Set() };
+}
+
+/** A cut makes void what no event had committed, and before the input was accepted everything. */
+function cut(run: OpenRun, dropped: Set<LogEvent>): void {
+  voidVerdicts(run, dropped);
+  if (run.early === undefined) return;
+  for (const event of run.early) dropped.add(event);
+  run.early = [];
+  run.modelStart = undefined;
 }
 
 function voidVerdicts(run: OpenRun, dropped: Set<LogEvent>): void {
@@ -38,23 +50,45 @@ function voidVerdicts(run: OpenRun, dropped: Set<LogEvent>): void {
   run.verdicts = [];
 }
 
-function dropRepeated(run: OpenRun, event: LogEvent, dropped: Set<LogEvent>): void {
-  if (event.type === 'model.start') {
-    if (run.modelStart) dropped.add(run.modelStart);
-    run.modelStart = event;
-  } else if (event.type === 'model.end' || (event.type === 'approval.request' && event.approval.surface === 'output'))
-    run.modelStart = undefined;
-  else if (event.type === 'tool.start') {
-    const before = run.toolStarts.get(event.callId);
-    if (before) dropped.add(before);
-    run.toolStarts.set(event.callId, event);
-  } else if (event.type === 'tool.end') run.toolStarts.delete(event.callId);
+function dropRepeated(
+  run: OpenRun,
+  { event, committed }: { readonly event: LogEvent; readonly committed: readonly LogEvent[] },
+  dropped: Set<LogEvent>,
+): void {
+  if (event.type === 'model.start' || event.type === 'model.end') run.early?.push(...committed, event);
+  switch (event.type) {
+    case 'input.accept':
+      run.early = undefined;
+      return;
+    case 'model.start':
+      // With the verdicts on what its view wrote again.
+      if (run.modelStart) for (const again of [...committed, event]) dropped.add(again);
+      else run.modelStart = event;
+      return;
+    case 'model.end':
+      run.modelStart = undefined;
+      return;
+    case 'approval.request':
+      if (event.approval.surface === 'output') run.modelStart = undefined;
+      return;
+    case 'tool.start':
+      if (run.started.has(event.callId)) dropped.add(event);
+      run.started.add(event.callId);
+      return;
+    case 'tool.end':
+      run.started.delete(event.callId);
+      return;
+    default:
+  }
 }
 
-/** Takes the verdicts that this event commits out of those that are open. */
-function commit(run: OpenRun, event: LogEvent): void {
+/** Takes the verdicts that this event commits out of those that are open, and gives them. */
+function commit(run: OpenRun, event: LogEvent): readonly GuardVerdictEvent[] {
   const isCommitted = committedBy(event);
-  if (isCommitted) run.verdicts = run.verdicts.filter((verdict) => !isCommitted(verdict));
+  if (isCommitted === undefined) return [];
+  const committed = run.verdicts.filter(isCommitted);
+  run.verdicts = run.verdicts.filter((verdict) => !isCommitted(verdict));
+  return committed;
 }
 
 function committedBy(event: LogEvent): ((verdict: GuardVerdictEvent) => boolean) | undefined {
