@@ -220,7 +220,7 @@ async function putInQuarantine(
   const key = `${state.id}/${turn}`;
   const salt = newSalt();
   const content = JSON.parse(JSON.stringify({ text, answer })) as JsonObject;
-  const digest = await sha256Hex(`${salt}:${canonicalJson(content)}`);
+  const digest = await saltedSha256Hex(salt, value.text);
   try {
     await root.settings.quarantine?.put(key, { ...content, salt });
   } catch (thrown) {
