@@ -2,6 +2,7 @@ import type { OutputSubject } from '../define/types.js';
 import { GuardloopError } from '../errors.js';
 import type { JsonObject, JsonValue, ModelCall } from '../model/types.js';
 import { describeIssues } from '../schema.js';
+import { canonicalJson } from '../state/canonical-json.js';
 import { newSalt, saltedSha256Hex } from '../state/digest.js';
 import type { Ask, RecordedCall, Refusal } from '../state/events.js';
 import type { Finishing, RawAnswer } from './answer.js';
@@ -220,7 +221,7 @@ async function putInQuarantine(
   const key = `${state.id}/${turn}`;
   const salt = newSalt();
   const content = JSON.parse(JSON.stringify({ text, answer })) as JsonObject;
-  const digest = await saltedSha256Hex(salt, value.text);
+  const digest = await saltedSha256Hex(salt, canonicalJson(content));
   try {
     await root.settings.quarantine?.put(key, { ...content, salt });
   } catch (thrown) {

@@ -1,5 +1,6 @@
 import { GuardloopError } from '../../errors.js';
 import type { JsonObject } from '../../model/types.js';
+import { canonicalJson } from '../../state/canonical-json.js';
 import { saltedSha256Hex } from '../../state/digest.js';
 import type { RawAnswer } from '../answer.js';
 import { answerLabel } from '../answer.js';
@@ -51,7 +52,7 @@ export async function releaseQuarantine(handle: RunHandle): Promise<undefined> {
       `The quarantine store does not hold the answer ${approval.key} any more. Resume with { reject: … } to have the model asked again.`,
     );
   const { salt, ...content } = held;
-  const digest = await saltedSha256Hex(held.salt, held.text);
+  const digest = await saltedSha256Hex(String(salt), canonicalJson(content));
   if (digest !== approval.digest)
     throw new GuardloopError(
       'RESUME_MISMATCH',
