@@ -72,11 +72,20 @@ function makeRoot(
   return { root, attach: (given) => (handle = given) };
 }
 
-/** Schemas are made, and no two guardrails that stand together share a name. */
+/** Schemas are made, and no two guardrails that stand together share a name, in agents that are used as tools neither. */
 async function ready(agents: ReadonlyMap<string, AgentSpec>, { guards }: Options): Promise<void> {
   const schemas = schemasReady();
   if (schemas) await schemas;
-  for (const agent of agents.values()) standOf(agent, guards);
+  const seen = new Set<AgentSpec>();
+  const place = (reach: ReadonlyMap<string, AgentSpec>): void => {
+    for (const agent of reach.values()) {
+      if (seen.has(agent)) continue;
+      seen.add(agent);
+      standOf(agent, guards);
+      for (const { agent: child } of agent.tools) if (child) place(resolveAgents(child.agent));
+    }
+  };
+  place(agents);
 }
 
 async function loadEvents({ store, id }: SessionReference): Promise<readonly LogEvent[]> {
@@ -209,8 +218,8 @@ export async function beginResume(start: AgentSpec, target: unknown, options: Op
   return handle;
 }
 
-/** Guardrails, agents and tools that the open run needs are there. */
-function checkFit(handle: RunHandle, { acceptsChanges }: Options): void {
+/** Guardrails, agents and tools that the open run and its child runs need are there. */
+function checkFit(handle: RunHandle, options: Options): void {
   const { state, agents, root } = handle;
   const agent = agents.get(state.agent);
   if (agent === undefined)
@@ -226,7 +235,7 @@ function checkFit(handle: RunHandle, { acceptsChanges }: Options): void {
     ...Object.entries(manifest.tools).flatMap(([tool, entries]) => entries.map(({ name }) => `tool ${tool} ${name}`)),
   ];
   const missing = due.filter((name) => !names.has(name));
-  if (missing.length > 0 && !acceptsChanges) {
+  if (missing.length > 0 && !options.acceptsChanges) {
     throw mismatch(
       `Guardrails that stood when the run ${state.id} began are missing now: ${missing.join(', ')}. Give them again, or give accept: 'changed' to go on without them.`,
     );
@@ -241,6 +250,9 @@ function checkFit(handle: RunHandle, { acceptsChanges }: Options): void {
       throw mismatch(
         `The call ${call.call.id} of the run ${state.id} is of ${call.call.name}, which agent ${agent.name} does not have any more. Give it back its tool, or start a new run with unfinished: 'abandon'.`,
       );
+    const child = call.phase === 'started' ? state.children?.get(call.call.id) : undefined;
+    const spec = agent.tools.find(({ name }) => name === call.call.name)?.agent;
+    if (child && child.ended === undefined && spec) checkFit(new RunHandle(root, child, resolveAgents(spec.agent), handle, false), options);
   }
 }
 

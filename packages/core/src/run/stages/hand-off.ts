@@ -1,11 +1,12 @@
 import { resolveAgents } from '../../define/resolve.js';
 import type { AgentSpec, HandoffSpec } from '../../define/specs.js';
 import type { HistoryFilter } from '../../define/types.js';
+import { GuardloopError } from '../../errors.js';
 import type { Message, UserMessage } from '../../model/types.js';
 import type { CallEnd, LimitName, Refusal, ViewEntry } from '../../state/events.js';
 import { nextOfCall } from '../../state/next-step.js';
 import type { CallState } from '../../state/state.js';
-import { handoffHistory, isUntrustedView } from '../../state/state.js';
+import { handoffHistory, isUntrustedView, withText } from '../../state/state.js';
 import { enter, messageText } from '../enter.js';
 import { readOnly } from '../guard.js';
 import type { RunHandle } from '../handle.js';
@@ -148,7 +149,16 @@ function findWanted(handle: RunHandle, call: CallState): Wanted {
     const known = handle.agents.get(to);
     if (given && known && given !== known)
       return { target: undefined, to, brief, filter: undefined, problem: `two different agents are named ${to}.` };
-    if (given && known === undefined) handle.agents = new Map([...resolveAgents(given), ...handle.agents]);
+    if (given && known === undefined) {
+      try {
+        const reach = resolveAgents(given);
+        for (const agent of reach.values()) standOf(agent, handle.root.runGuards);
+        handle.agents = new Map([...reach, ...handle.agents]);
+      } catch (thrown) {
+        const problem = GuardloopError.is(thrown) ? thrown.message : `agent ${to} cannot be used here.`;
+        return { target: undefined, to, brief, filter: undefined, problem };
+      }
+    }
     return { target: given ?? known, to, brief, filter: returned?.history };
   }
   const to = call.call.handoff?.to ?? '';
@@ -156,7 +166,7 @@ function findWanted(handle: RunHandle, call: CallState): Wanted {
   return { target: handle.agents.get(to), to, brief: call.brief ?? call.call.handoff?.brief ?? '', filter: spec?.history };
 }
 
-/** What the filter chose; undefined when it makes no sense. */
+/** What the filter chose, of the messages themselves with the texts that it gave them; undefined when it makes no sense. */
 async function filterHistory(
   handle: RunHandle,
   filter: HistoryFilter,
@@ -174,8 +184,10 @@ async function filterHistory(
     for (const message of settled.value as readonly Message[]) {
       const original = known.get(message.id);
       if (original === undefined || original.role !== message.role || seen.has(message.id)) return undefined;
-      seen.add(message.id);
-      chosen.push(message);
+      seen.add(original.id);
+      const text = messageText(message);
+      if (typeof text !== 'string') return undefined;
+      chosen.push(text === messageText(original) ? original : withText(original, text));
     }
     return keepPairs(chosen).length === chosen.length ? chosen : undefined;
   } catch {
