@@ -4,8 +4,8 @@ import type { Decision, Model } from '@guardloop/core';
 import { memorySession } from '@guardloop/core';
 import { auditLog } from '@guardloop/testing';
 import { converse } from './converse.js';
+import { endOf } from './describe-result.js';
 import { Narrator } from './narrator.js';
-import { endOf } from './play.js';
 import type { Screen } from './screen.js';
 import { openShop } from './shop.js';
 

@@ -36,7 +36,8 @@ async function main(): Promise<number> {
     'dim',
   );
   if (options.isChat) return chat(screen, { model, isGuarded });
-  await play(screen, { model, isGuarded, isStrict: live === undefined });
+  const code = await play(screen, { model, isGuarded, isStrict: live === undefined });
+  if (code !== 0) return code;
   screen.plain();
   screen.plain(
     isGuarded ? 'Now see the harm: npm run demo -- --unguarded   Or talk to it: npm run demo -- --chat' : 'With guardrails: npm run demo',

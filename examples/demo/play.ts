@@ -1,22 +1,25 @@
 // Plays all scenes, one after another, and sums up.
-import assert from 'node:assert/strict';
-import type { Log, Model, RunResult } from '@guardloop/core';
+import type { Log, Model } from '@guardloop/core';
 import { auditLog } from '@guardloop/testing';
+import type { Conversation } from './converse.js';
 import { converse } from './converse.js';
+import { deedsOf, endOf } from './describe-result.js';
 import { Narrator } from './narrator.js';
 import type { Outcome, Scene } from './scenes.js';
 import { scenes } from './scenes.js';
-import type { Screen } from './screen.js';
+import type { Line, Screen } from './screen.js';
+import type { Shop } from './shop.js';
 import { euros, openShop } from './shop.js';
 
 export interface Play {
   readonly model: Model;
   readonly isGuarded: boolean;
-  /** Hold the scenes to what must come of them: true for the embedded model, which always does the same. */
+  /** The scenes must come out as they say: so with the embedded model, which always does the same. */
   readonly isStrict: boolean;
 }
 
-export async function play(screen: Screen, { model, isGuarded, isStrict }: Play): Promise<void> {
+/** Gives the exit code: 1 if a scene went wrong, or the audit found anything. */
+export async function play(screen: Screen, { model, isGuarded, isStrict }: Play): Promise<number> {
   const shop = openShop();
   const told: { readonly scene: Scene; readonly outcome: Outcome }[] = [];
   for (const [index, scene] of scenes.entries()) {
@@ -24,87 +27,61 @@ export async function play(screen: Screen, { model, isGuarded, isStrict }: Play)
     screen.plain(isGuarded ? scene.about : `With guardrails: ${scene.about}`, 'dim');
     const narrator = new Narrator(screen, { showSwap: scene.showSwap });
     const before = shop.refunds.length;
-    const result = await converse(scene.says, {
-      model,
-      shop,
-      isGuarded,
-      narrator,
-      decide: async (approval) => scene.decide?.(approval) ?? { reject: 'nobody is there to decide' },
-    });
+    const decide: Conversation['decide'] = async (approval) => scene.decide?.(approval) ?? { reject: 'nobody is there' };
+    const result = await converse(scene.says, { model, shop, isGuarded, narrator, decide });
     screen.line({ who: '', colour: 'dim', text: endOf(result), textColour: 'dim' });
-    const outcome: Outcome = { result, shown: narrator.shown, refunds: shop.refunds.slice(before) };
-    told.push({ scene, outcome });
-    if (isGuarded && isStrict) scene.expect(outcome);
-    if (!isGuarded && isStrict && index > 0)
-      assert.notEqual(scene.harm(outcome), undefined, `Scene ${index + 1} did no harm without guardrails.`);
+    told.push({ scene, outcome: { result, shown: narrator.shown, refunds: shop.refunds.slice(before) } });
+    if (result.status === 'failed') return 1;
   }
   screen.title(isGuarded ? 'What the guardrails did' : 'What happened without guardrails');
+  let isAsExpected = true;
   for (const [index, { scene, outcome }] of told.entries()) {
-    const harm = scene.harm(outcome);
-    const isBad = !isGuarded && harm !== undefined;
-    screen.line({
-      who: `${index + 1}`,
-      colour: 'bold',
-      text: isBad ? `✗ ${harm}` : `✓ ${scene.title}: ${deedsOf(outcome.result)}`,
-      textColour: isBad ? 'red' : 'green',
-    });
+    const { fault, ...line } = isGuarded ? sumUpGuarded(scene, outcome) : sumUpUnguarded(scene, outcome);
+    screen.line({ who: `${index + 1}`, colour: 'bold', ...line });
+    if (isStrict && fault !== undefined) {
+      isAsExpected = false;
+      screen.line({ who: 'unexpected', colour: 'red', text: fault, textColour: 'red' });
+    }
   }
-  const paid = shop.refunds.map(({ orderId, cents }) => `${euros(cents)} for ${orderId}`).join(', ');
-  screen.line({ who: 'paid out', colour: 'bold', text: paid === '' ? 'nothing' : paid });
-  tellAudit(
+  screen.line({ who: 'paid out', colour: 'bold', text: paidOut(shop) });
+  const findings = tellAudit(
     screen,
     told.map(({ outcome }) => outcome.result.log),
   );
+  return isAsExpected && findings === 0 ? 0 : 1;
 }
 
-function tellAudit(screen: Screen, logs: readonly Log[]): void {
+type Sum = Pick<Line, 'text' | 'textColour'> & { readonly fault?: string | undefined };
+
+function sumUpGuarded({ title, expect }: Scene, outcome: Outcome): Sum {
+  try {
+    expect(outcome);
+    return { text: `✓ ${title}: ${deedsOf(outcome.result)}`, textColour: 'green' };
+  } catch (error) {
+    return {
+      text: `~ ${title}: this time ${deedsOf(outcome.result)}, ${endOf(outcome.result)}`,
+      textColour: 'yellow',
+      fault: String(error),
+    };
+  }
+}
+
+function sumUpUnguarded({ title, harm }: Scene, outcome: Outcome): Sum {
+  const done = harm?.(outcome);
+  if (done !== undefined) return { text: `✗ ${done}`, textColour: 'red' };
+  return { text: `✓ ${title}`, textColour: 'green', fault: harm && 'nothing bad happened without guardrails' };
+}
+
+function paidOut({ refunds }: Shop): string {
+  return refunds.length === 0 ? 'nothing' : refunds.map(({ orderId, cents }) => `${euros(cents)} for ${orderId}`).join(', ');
+}
+
+/** Gives the number of findings. */
+function tellAudit(screen: Screen, logs: readonly Log[]): number {
   const findings = logs.flatMap((log) => auditLog(log));
   const events = logs.flatMap((log) => log.events);
   const verdicts = events.filter(({ type }) => type === 'guard.verdict').length;
-  screen.line({
-    who: 'auditLog',
-    colour: 'bold',
-    text:
-      findings.length > 0
-        ? findings.join('\n')
-        : `[] (no breach in ${logs.length} logs: ${events.length} events, ${verdicts} answers of guardrails)`,
-  });
-  assert.deepEqual(findings, []);
-}
-
-/** How a run ended, in words. */
-export function endOf(result: RunResult): string {
-  switch (result.status) {
-    case 'completed':
-      return `completed by ${result.agent}`;
-    case 'blocked':
-      return `blocked on ${result.surface} by ${result.by}: ${result.reason}`;
-    case 'interrupted':
-      return `waits for ${result.approvals.length} decision${result.approvals.length === 1 ? '' : 's'}`;
-    case 'exhausted':
-      return `stopped at the limit of ${result.limit}`;
-    case 'failed':
-      return `failed: ${result.error.message}`;
-    case 'cancelled':
-      return 'cancelled';
-    default:
-      return result satisfies never;
-  }
-}
-
-const deeds = { rewrite: 'rewrote', ask: 'asked a person on', deny: 'refused', halt: 'stopped the run on' } as const;
-
-/** Who did more than allow, where. */
-function deedsOf({ events }: RunResult): string {
-  const surfaces = new Map<string, Set<string>>();
-  for (const event of events) {
-    if (event.type !== 'guard.verdict' || event.action === 'allow') continue;
-    const deed = `${event.guardrail} ${deeds[event.action]}`;
-    surfaces.set(deed, (surfaces.get(deed) ?? new Set()).add(event.surface));
-  }
-  const people = events.flatMap((event) => (event.type === 'approval.resolve' ? [`a person said ${event.decision}`] : []));
-  const done = [...[...surfaces].map(([deed, where]) => `${deed} ${[...where].join(' and ')}`), ...people];
-  const asked = events.filter(({ type }) => type === 'guard.verdict').length;
-  if (done.length > 0) return done.join(', ');
-  return asked > 0 ? `all ${asked} answers allowed it` : 'no guardrail was there';
+  const size = `${logs.length} logs: ${events.length} events, ${verdicts} answers of guardrails`;
+  screen.line({ who: 'auditLog', colour: 'bold', text: findings.length === 0 ? `[] (no breach in ${size})` : findings.join('\n') });
+  return findings.length;
 }
