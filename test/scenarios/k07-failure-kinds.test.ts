@@ -363,7 +363,7 @@ describe('K7', () => {
         { status: 'failed', error: { code: 'MODEL_PROTOCOL' } },
       ],
       ['a frame that is no JSON, judge failing', broken, [], 500, 'allow', { status: 'failed', error: { code: 'MODEL_PROTOCOL' } }],
-    ] as const)('S227: %s', async (_, answer, lines, status, onError, expected) => {
+    ] as const)('S227: %s', async (...[, answer, lines, status, onError, expected]) => {
       const server = await serve(answer);
       const judge = remote(await openJudge(lines, status), onError);
       const agent = defineAgent({ name: 'a', instructions: 'Help.', model: server.chat(), guardrails: [judge] });

@@ -35,6 +35,8 @@ export function endRun(handle: RunHandle, ending: RunEnding): void {
   const { answer } = state;
   switch (ending.status) {
     case 'completed':
+      // What a model said was shown when it passed; what a tool gave is shown once it is known to be the answer.
+      if (answer?.callId !== undefined && answer.text !== '') handle.emit({ type: 'text.delta', turn: state.turn, text: answer.text });
       handle.append({
         type: 'run.end',
         status: 'completed',

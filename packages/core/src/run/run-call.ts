@@ -328,7 +328,6 @@ async function finishCall(
     ...end,
     answer: { text: answer.value.text, ...(value === undefined ? {} : { value }), revision: answer.revision },
   });
-  if (!handle.state.parent || handle.isStreamed) handle.emit({ type: 'text.delta', turn: handle.state.turn, text: answer.value.text });
 }
 
 function textOutput(text: string): Output {

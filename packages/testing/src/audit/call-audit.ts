@@ -4,7 +4,7 @@ import { auditHandoffEntry, readRefusedEntry } from './entry-audit.js';
 import type { Audit, CallAudit, RunAudit, Standing } from './run-audit.js';
 import { find, isEqual, keyOf, runLevel } from './run-audit.js';
 import type { Outcome } from './verdict-group.js';
-import { checkRefusal, readGroup, standingOn, unknownGuards } from './verdict-group.js';
+import { checkRefusal, readGroup, standingOn, targetGuardsOf, unknownGuards } from './verdict-group.js';
 
 function findCall(
   audit: Audit,
@@ -325,7 +325,10 @@ function readRefusedHandoff(
   const isApproved = call.decision?.decision === 'approve';
   const isDue = event.refusal !== undefined && (event.refusal.surface === 'handoff' || isReturned || run.calls.size > 1 || isApproved);
   const known = standingOn(run, 'handoff');
-  const target = isReturned ? unknownGuards(run.pending.get(keyOf('handoff', subject)) ?? [], known) : call.targetGuards;
+  const to = (call.returned ?? call.call.handoff)?.to ?? '';
+  // A tool may hand over to an agent that no manifest tells of: then its guardrails are those that answered.
+  const isKnown = !isReturned || Object.hasOwn(run.manifest.targets ?? {}, to);
+  const target = isKnown ? targetGuardsOf(run, to, 'handoff') : unknownGuards(run.pending.get(keyOf('handoff', subject)) ?? [], known);
   const again = readGroup(audit, event, {
     run,
     wanted: {
@@ -338,7 +341,7 @@ function readRefusedHandoff(
     },
   });
   if (again.refused) return again.refused;
-  return readRefusedEntry(audit, run, { event, callId: call.call.id, to: (call.returned ?? call.call.handoff)?.to ?? '' });
+  return readRefusedEntry(audit, run, { event, callId: call.call.id, to, isKnown });
 }
 
 export function auditHandoffRefused(audit: Audit, run: RunAudit, event: HandoffRefusedEvent): void {
