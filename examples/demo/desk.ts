@@ -43,5 +43,3 @@ export function openDesk(model: Model, { isGuarded }: { readonly isGuarded: bool
     refusal,
   });
 }
-
-export type Front = ReturnType<typeof openDesk>;

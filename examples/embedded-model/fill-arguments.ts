@@ -41,14 +41,13 @@ function firstDefined<T, R>(items: readonly T[], find: (item: T) => R | undefine
 }
 
 function findValue(name: string, schema: JsonObject, text: string): JsonValue | undefined {
-  if (Array.isArray(schema.enum))
-    return schema.enum.find((value) => typeof value === 'string' && new RegExp(`\\b${value}\\b`, 'i').test(text));
+  if (Array.isArray(schema.enum)) return schema.enum.find((value) => typeof value === 'string' && hasWord(text, value));
   switch (schema.type) {
     case 'integer':
     case 'number':
       return findNumber(name, text);
     case 'boolean':
-      return new RegExp(`\\b${name}\\b`, 'i').test(text);
+      return hasWord(text, name);
     case 'array': {
       const item = isObject(schema.items) ? schema.items : {};
       const found = typeof item.pattern === 'string' ? [...new Set(text.match(new RegExp(loose(item.pattern), 'g')))] : [];
@@ -66,6 +65,10 @@ function findString(name: string, schema: JsonObject, text: string): string | un
   if (/(?:id|number|code)$/i.test(name)) return /(?<![\w-])(?=[\w-]*\d)[A-Za-z][\w-]*/.exec(text)?.[0];
   return text.trim() === '' ? undefined : text.trim();
 }
+
+const quoteForPattern = (text: string): string => text.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&');
+
+const hasWord = (text: string, word: string): boolean => new RegExp(`(?<!\\w)${quoteForPattern(word)}(?!\\w)`, 'i').test(text);
 
 /** A schema's pattern is about the whole argument; in a text it stands among other words. */
 const loose = (pattern: string): string => `(?<![\\w-])(?:${pattern.replace(/^\^/, '').replace(/\$$/, '')})(?![\\w-])`;
@@ -86,7 +89,8 @@ function findNumber(name: string, text: string): number | undefined {
 
 /** `cents: 4200`, `cents = 4200`, `4200 cents`, and of JSON also fields that end alike: `"totalCents":4200`. */
 function findNamed(name: string, text: string): number | undefined {
-  const found = new RegExp(`${name}["']?\\s*[:=]?\\s*(\\d+(?:\\.\\d+)?)|(\\d+(?:\\.\\d+)?)\\s*${name}\\b`, 'i').exec(text);
+  const word = quoteForPattern(name);
+  const found = new RegExp(`${word}["']?\\s*[:=]?\\s*(\\d+(?:\\.\\d+)?)|(\\d+(?:\\.\\d+)?)\\s*${word}(?!\\w)`, 'i').exec(text);
   const value = found?.[1] ?? found?.[2];
   return value === undefined ? undefined : Number(value);
 }
