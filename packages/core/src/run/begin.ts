@@ -37,18 +37,23 @@ function foldLog(events: readonly LogEvent[]): LogState {
   }
 }
 
+/** What a run is entered with, beside its agent and its input or log. */
+interface Door {
+  readonly options: Options;
+  readonly channel?: Channel | undefined;
+}
+
 /** Makes what the runs of one tree share. */
 function makeRoot(
-  options: Options,
+  { options, channel }: Door,
   events: readonly LogEvent[],
   session: SessionReference | undefined,
-  channel: Channel | undefined,
 ): { readonly root: Root; attach(handle: RunHandle): void } {
   const log = foldLog(events);
   const writerId = newId('w');
   let handle: RunHandle | undefined;
   const writer =
-    session && new StoreWriter(session.store, session.id, log.seq, writerId, (error) => handle?.abort({ kind: 'store', error }));
+    session && new StoreWriter(session, writerId, { afterSeq: log.seq, onFailure: (error) => handle?.abort({ kind: 'store', error }) });
   const root: Root = {
     log,
     events: [...events],
@@ -75,7 +80,7 @@ function makeRoot(
 /** Schemas are made, and no two guardrails that stand together share a name, in agents that are used as tools neither. */
 async function ready(agents: ReadonlyMap<string, AgentSpec>, { guards }: Options): Promise<void> {
   const schemas = schemasReady();
-  if (schemas) await schemas;
+  if (schemas !== undefined) await schemas;
   const seen = new Set<AgentSpec>();
   const place = (reach: ReadonlyMap<string, AgentSpec>): void => {
     for (const agent of reach.values()) {
@@ -114,14 +119,15 @@ function activeAgent(log: LogState, agents: ReadonlyMap<string, AgentSpec>, star
 }
 
 /** Starts a new run. Throws before the run is entered. */
-export async function beginRun(start: AgentSpec, input: unknown, options: Options, channel: Channel | undefined): Promise<RunHandle> {
+export async function beginRun(start: AgentSpec, input: unknown, door: Door): Promise<RunHandle> {
+  const { options } = door;
   const limits = resolveLimits(options.limits);
   const runId = options.runId ?? newId('r');
   const agents = resolveAgents(start);
-  readInput(input, options.history, runId, start.name);
+  readInput(input, options.history, { run: runId, agent: start.name });
   await ready(agents, options);
   const { session } = options;
-  const { root, attach } = makeRoot(options, session ? await loadEvents(session) : [], session, channel);
+  const { root, attach } = makeRoot(door, session ? await loadEvents(session) : [], session);
   if (root.log.runs.has(runId))
     throw new GuardloopError('CONFIG_INVALID', `The session has a run ${runId} already. Give another runId, or none.`);
   const before = root.log.root;
@@ -132,12 +138,12 @@ export async function beginRun(start: AgentSpec, input: unknown, options: Option
         `The last run of the session, ${before.id}, has not ended: it waits for people or was cut. Resume it, or give unfinished: 'abandon' to end it.`,
       );
     }
-    const old = new RunHandle(root, before, agents, undefined, false);
+    const old = new RunHandle(root, before, { agents, isStreamed: false });
     old.append({ type: 'run.resume', writer: root.writerId, manifest: before.manifest });
     abandon(old);
   }
   const agent = activeAgent(root.log, agents, start);
-  const messages = readInput(input, options.history, runId, agent.name);
+  const messages = readInput(input, options.history, { run: runId, agent: agent.name });
   const event: LogEvent = {
     type: 'run.start',
     seq: root.log.seq + 1,
@@ -149,12 +155,12 @@ export async function beginRun(start: AgentSpec, input: unknown, options: Option
     manifest: manifestOf(standOf(agent, root.runGuards), agents),
     ...(options.onLimit === 'finalize' ? { onLimit: 'finalize' } : {}),
   };
-  const publisher = new RunHandle(root, undefined as never, agents, undefined, true);
+  const publisher = new RunHandle(root, undefined as never, { agents });
   publisher.publish(event);
   const state = root.log.runs.get(runId);
   if (state === undefined) throw new GuardloopError('INTERNAL', `The run ${runId} was not entered into its log.`);
   await fence(root);
-  const handle = new RunHandle(root, state, agents, undefined, true);
+  const handle = new RunHandle(root, state, { agents });
   attach(handle);
   handle.input = messages;
   return handle;
@@ -163,7 +169,7 @@ export async function beginRun(start: AgentSpec, input: unknown, options: Option
 /** Ends an unfinished run, its child runs first. */
 function abandon(handle: RunHandle): void {
   for (const child of handle.state.children?.values() ?? []) {
-    if (child.ended === undefined) abandon(new RunHandle(handle.root, child, handle.agents, handle, false));
+    if (child.ended === undefined) abandon(new RunHandle(handle.root, child, { agents: handle.agents, parent: handle, isStreamed: false }));
   }
   endRun(handle, { status: 'cancelled', reason: undefined });
 }
@@ -171,16 +177,17 @@ function abandon(handle: RunHandle): void {
 const mismatch = (message: string): GuardloopError => new GuardloopError('RESUME_MISMATCH', message);
 
 /** Goes on with the last run of a log, or gives back one that has ended. Throws before anything is appended. */
-export async function beginResume(start: AgentSpec, target: unknown, options: Options, channel: Channel | undefined): Promise<RunHandle> {
+export async function beginResume(start: AgentSpec, target: unknown, door: Door): Promise<RunHandle> {
+  const { options } = door;
   const agents = resolveAgents(start);
   await ready(agents, options);
   const isSession = typeof target === 'object' && target !== null && 'store' in target;
   const session = isSession ? readSession(target) : undefined;
-  const { root, attach } = makeRoot(options, session ? await loadEvents(session) : readLog(target), session, channel);
+  const { root, attach } = makeRoot(door, session ? await loadEvents(session) : readLog(target), session);
   const state = root.log.root;
   if (state === undefined) throw mismatch('The log holds no run. Start one with `run`.');
   const limits = options.limits === undefined ? undefined : resolveLimits(options.limits, state.limits);
-  const handle = new RunHandle(root, state, agents, undefined, true);
+  const handle = new RunHandle(root, state, { agents });
   attach(handle);
   const decisions = readDecisions(options.decisions);
   const { ended } = state;
@@ -203,7 +210,7 @@ export async function beginResume(start: AgentSpec, target: unknown, options: Op
       throw mismatch(
         `The run ${state.id} was cut before its input was accepted, and nothing of it is recorded. Give it again with the option \`input\`.`,
       );
-    handle.input = readInput(options.input, options.history, state.id, state.agent);
+    handle.input = readInput(options.input, options.history, { run: state.id, agent: state.agent });
   }
   handle.append({
     type: 'run.resume',
@@ -213,7 +220,7 @@ export async function beginResume(start: AgentSpec, target: unknown, options: Op
     ...(options.onLimit ? { onLimit: options.onLimit } : {}),
     ...(ended ? { reopens: true as const } : {}),
   });
-  for (const { run, draft } of events) new RunHandle(root, run, agents, undefined, true).append(draft);
+  for (const { run, draft } of events) new RunHandle(root, run, { agents }).append(draft);
   await fence(root);
   return handle;
 }
@@ -252,7 +259,8 @@ function checkFit(handle: RunHandle, options: Options): void {
       );
     const child = call.phase === 'started' ? state.children?.get(call.call.id) : undefined;
     const spec = agent.tools.find(({ name }) => name === call.call.name)?.agent;
-    if (child && child.ended === undefined && spec) checkFit(new RunHandle(root, child, resolveAgents(spec.agent), handle, false), options);
+    if (child && child.ended === undefined && spec)
+      checkFit(new RunHandle(root, child, { agents: resolveAgents(spec.agent), parent: handle, isStreamed: false }), options);
   }
 }
 
@@ -266,12 +274,15 @@ function readDecisions(given: unknown): ReadonlyMap<string, unknown> {
   return new Map(Object.entries(given));
 }
 
-type Answer = { readonly run: RunState; readonly draft: Parameters<RunHandle['append']>[0] };
+type Draft = Parameters<RunHandle['append']>[0];
 
 /** Checks all decisions before any event; edits and results stay in memory until they are judged. */
-async function readAnswers(handle: RunHandle, decisions: ReadonlyMap<string, unknown>): Promise<readonly Answer[]> {
+async function readAnswers(
+  handle: RunHandle,
+  decisions: ReadonlyMap<string, unknown>,
+): Promise<readonly { readonly run: RunState; readonly draft: Draft }[]> {
   const open = new Map(openApprovals(handle.state).map((approval) => [approval.id, approval]));
-  const answers: Answer[] = [];
+  const answers: { readonly run: RunState; readonly draft: Draft }[] = [];
   for (const [id, decision] of decisions) {
     const approval = open.get(id);
     if (approval === undefined)
@@ -280,27 +291,41 @@ async function readAnswers(handle: RunHandle, decisions: ReadonlyMap<string, unk
       );
     const run = handle.root.log.runs.get(approval.run);
     if (run === undefined) throw mismatch(`The approval ${id} belongs to no run of the log.`);
-    const base = { type: 'approval.resolve', id, subject: approval.subject, revision: approval.revision, digest: approval.digest } as const;
-    if (decision === 'approve') {
-      if (approval.surface === 'toolInput' && approval.caller)
-        throw mismatch(
-          `The approval ${id} is of ${approval.tool}, which you run yourself. Answer with { result: value }, or { reject: reason }.`,
-        );
-      answers.push({ run, draft: { ...base, decision } });
-      continue;
-    }
-    const { reject, edit } = (typeof decision === 'object' && decision !== null ? decision : {}) as { reject?: unknown; edit?: unknown };
-    const hasResult = typeof decision === 'object' && decision !== null && 'result' in decision;
-    if (typeof reject === 'string')
-      answers.push({ run, draft: { ...base, decision: 'reject', ...(reject === '' ? {} : { reason: reject }) } });
-    else if (edit !== undefined) handle.root.given?.edits.set(id, await readEdit(handle, approval, edit));
-    else if (hasResult && approval.surface === 'toolInput') handle.root.given?.results.set(id, (decision as { result: unknown }).result);
-    else
-      throw mismatch(
-        `The decision for ${id} does not fit. Give 'approve', { reject: reason }, { edit: input } or { result: value }; an answer or a handoff can be approved or rejected.`,
-      );
+    const draft = await readDecision(handle, approval, decision);
+    if (draft) answers.push({ run, draft });
   }
   return answers;
+}
+
+/** The event of a decision that needs no judging; of another, what was given is kept. */
+async function readDecision(handle: RunHandle, approval: Approval, decision: unknown): Promise<Draft | undefined> {
+  const { id, subject, revision, digest } = approval;
+  const base = { type: 'approval.resolve', id, subject, revision, digest } as const;
+  if (decision === 'approve') {
+    if (approval.surface === 'toolInput' && approval.caller)
+      throw mismatch(
+        `The approval ${id} is of ${approval.tool}, which you run yourself. Answer with { result: value }, or { reject: reason }.`,
+      );
+    return { ...base, decision };
+  }
+  const given = (typeof decision === 'object' && decision !== null ? decision : {}) as {
+    reject?: unknown;
+    edit?: unknown;
+    result?: unknown;
+  };
+  const { reject, edit } = given;
+  if (typeof reject === 'string') return { ...base, decision: 'reject', ...(reject === '' ? {} : { reason: reject }) };
+  if (edit !== undefined) {
+    handle.root.given?.edits.set(id, await readEdit(handle, approval, edit));
+    return undefined;
+  }
+  if ('result' in given && approval.surface === 'toolInput') {
+    handle.root.given?.results.set(id, given.result);
+    return undefined;
+  }
+  throw mismatch(
+    `The decision for ${id} does not fit. Give 'approve', { reject: reason }, { edit: input } or { result: value }; an answer or a handoff can be approved or rejected.`,
+  );
 }
 
 async function readEdit(handle: RunHandle, approval: Approval, edit: unknown): Promise<JsonObject> {

@@ -151,6 +151,7 @@ class Session<V> {
   private value: V;
   private revision: number;
   private subject: Subject | undefined;
+  private phase: 'rewrite' | 'check' = 'rewrite';
   private readonly verdicts: Verdict[] = [];
   private asks: Ask[] | undefined;
 
@@ -180,17 +181,17 @@ class Session<V> {
         const began = this.handle.root.clock.now();
         const info = this.info();
         const given = this.call(placed.spec.rewrite, info);
-        if (isPromise(given)) return this.absorbLater(index, placed, given, began, info);
+        if (isPromise(given)) return this.absorbLater(index, given, { placed, began, info });
         info.end(false);
         const next = this.absorb(placed, given, began);
         if (isPromise(next)) return next.then((ruling) => ruling ?? this.rewrites(index + 1));
-        if (next) return next;
+        if (next !== undefined) return next;
       }
     }
     return phases === 'rewrite' ? this.finish(undefined) : this.checks();
   }
 
-  private async absorbLater(index: number, placed: Placed, given: PromiseLike<unknown>, began: number, info: Info): Promise<Ruling<V>> {
+  private async absorbLater(index: number, given: PromiseLike<unknown>, { placed, began, info }: Asking): Promise<Ruling<V>> {
     const settled = await this.handle.wait(given, placed.spec.timeoutMs, this.matter.graceMs);
     info.end(settled.kind !== 'value');
     if (settled.kind === 'stopped') return this.stopped();
@@ -200,12 +201,12 @@ class Session<V> {
 
   /** Takes one rewrite's answer; a ruling ends the group. */
   private absorb(placed: Placed, given: unknown, began: number): Ruling<V> | undefined | Promise<Ruling<V> | undefined> {
-    const answer = this.read(placed.spec, given, 'rewrite');
+    const answer = this.read(placed.spec, given);
     if (answer.action !== 'rewrite' || placed.spec.shadow) return this.take(placed, answer, began);
     const rewritten = this.attempt(() => this.matter.rewrite(this.value, answer.value));
     const settle = (outcome: Rewritten<V>): Ruling<V> | undefined => {
       if (outcome === undefined) return this.take(placed, this.fail(placed.spec), began);
-      this.record(placed, answer, 'rewrite', began);
+      this.record(placed, answer, this.since(began));
       this.value = outcome.value;
       this.revision += 1;
       this.subject = undefined;
@@ -223,7 +224,7 @@ class Session<V> {
   }
 
   private take(placed: Placed, answer: Answer, began: number): Ruling<V> | undefined {
-    this.record(placed, answer, 'rewrite', began);
+    this.record(placed, answer, this.since(began));
     if (placed.spec.shadow) return undefined;
     if (answer.action === 'ask') {
       this.asks ??= [];
@@ -233,6 +234,7 @@ class Session<V> {
   }
 
   private checks(): Ruling<V> | Promise<Ruling<V>> {
+    this.phase = 'check';
     const { guards } = this.matter;
     const { clock } = this.handle.root;
     const asked: Asked[] = [];
@@ -254,7 +256,7 @@ class Session<V> {
       }
       info.end(false);
       const now = clock.now();
-      entry.answer = this.read(placed.spec, given, 'check');
+      entry.answer = this.read(placed.spec, given);
       entry.ms = now - began;
       began = now;
       if (isHalt(entry)) return this.conclude(asked, group);
@@ -283,7 +285,7 @@ class Session<V> {
       return;
     }
     if (group.isOver) return;
-    entry.answer = this.read(entry.placed.spec, settled.kind === 'value' ? settled.value : failure, 'check');
+    entry.answer = this.read(entry.placed.spec, settled.kind === 'value' ? settled.value : failure);
     entry.ms = this.handle.root.clock.now() - began;
     if (isHalt(entry)) group.giveUp?.();
   }
@@ -298,7 +300,7 @@ class Session<V> {
     let isHalted = false;
     for (const { placed, answer, ms } of asked) {
       if (answer === undefined) continue;
-      this.record(placed, answer, 'check', undefined, ms);
+      this.record(placed, answer, ms);
       if (placed.spec.shadow) continue;
       if (answer.action === 'ask') {
         this.asks ??= [];
@@ -321,14 +323,14 @@ class Session<V> {
   }
 
   /** A guardrail's answer, or what its failure counts as. */
-  private read(spec: GuardrailSpec, given: unknown, phase: 'rewrite' | 'check'): Answer {
+  private read(spec: GuardrailSpec, given: unknown): Answer {
     if (given === failure || typeof given !== 'object' || given === null) return this.fail(spec);
     try {
       const { action, reason, reply, value } = given as { action?: unknown; reason?: unknown; reply?: unknown; value?: unknown };
       const words = typeof reason === 'string' ? reason : undefined;
       if (action === 'allow') return allowed;
       if (words === undefined) return this.fail(spec);
-      if (action === 'rewrite' && phase === 'rewrite') return { action, reason: words, reply: undefined, value, isFailed: false };
+      if (action === 'rewrite' && this.phase === 'rewrite') return { action, reason: words, reply: undefined, value, isFailed: false };
       if (action === 'ask' && this.matter.canAsk) return { action, reason: words, reply: undefined, value: undefined, isFailed: false };
       if (action === 'deny' || action === 'halt')
         return { action, reason: words, reply: typeof reply === 'string' ? reply : undefined, value: undefined, isFailed: false };
@@ -353,7 +355,11 @@ class Session<V> {
     };
   }
 
-  private record(placed: Placed, answer: Answer, phase: 'rewrite' | 'check', began: number | undefined, ms?: number): void {
+  private since(began: number): number {
+    return this.handle.root.clock.now() - began;
+  }
+
+  private record(placed: Placed, answer: Answer, ms: number): void {
     const { spec, level } = placed;
     const { surface, subject, isProjected } = this.matter;
     const verdict: { -readonly [K in keyof Verdict]: Verdict[K] } = {
@@ -363,9 +369,9 @@ class Session<V> {
       surface,
       subject,
       revision: this.revision,
-      phase,
+      phase: this.phase,
       action: answer.action,
-      ms: ms ?? (began === undefined ? 0 : this.handle.root.clock.now() - began),
+      ms,
     };
     if (spec.version !== undefined) verdict.version = spec.version;
     if (answer.reason !== undefined) verdict.reason = answer.reason;
@@ -390,6 +396,12 @@ class Session<V> {
   }
 }
 
+/** A guardrail that is being waited for. */
+interface Asking {
+  readonly placed: Placed;
+  readonly began: number;
+  readonly info: Info;
+}
 /** One check, and what it answered. */
 interface Asked {
   readonly placed: Placed;

@@ -77,6 +77,14 @@ export interface OpenModelCall {
   readonly isFinal: boolean;
 }
 
+/** Where a run stands. */
+export interface Place {
+  readonly agents: ReadonlyMap<string, AgentSpec>;
+  readonly parent?: RunHandle | undefined;
+  /** Whether its watch-only events are told; true when left out. */
+  readonly isStreamed?: boolean | undefined;
+}
+
 /** One run in progress: what its stages work with. */
 export class RunHandle {
   stop: Stop | undefined;
@@ -99,14 +107,20 @@ export class RunHandle {
   private controller: AbortController | undefined;
   private readonly stopListeners = new Set<() => void>();
 
+  /** Shared; replaced when a tool hands over to an agent that was not known. */
+  agents: ReadonlyMap<string, AgentSpec>;
+  readonly parent: RunHandle | undefined;
+  readonly isStreamed: boolean;
+
   constructor(
     readonly root: Root,
     readonly state: RunState,
-    /** Shared; replaced when a tool hands over to an agent that was not known. */
-    public agents: ReadonlyMap<string, AgentSpec>,
-    readonly parent: RunHandle | undefined,
-    readonly isStreamed: boolean,
-  ) {}
+    { agents, parent, isStreamed = true }: Place,
+  ) {
+    this.agents = agents;
+    this.parent = parent;
+    this.isStreamed = isStreamed;
+  }
 
   get agentPath(): readonly string[] {
     return this.parent ? [...this.parent.agentPath, this.state.agent] : [this.state.agent];

@@ -169,18 +169,17 @@ const fromElsewhere: Label = Object.freeze({ origin: 'user', integrity: 'untrust
 export function readInput(
   input: unknown,
   history: readonly HistoryItem[],
-  runId: string,
-  agent: string,
+  { run, agent }: { readonly run: string; readonly agent: string },
 ): readonly (UserMessage | AssistantMessage)[] {
   const messages: (UserMessage | AssistantMessage)[] = history.map(({ role, text }, index) => {
-    const id = `${runId}/i${index + 1}`;
+    const id = `${run}/i${index + 1}`;
     return role === 'user'
       ? { role, id, via: 'session', parts: [{ type: 'text', text, label: fromElsewhere }], label: fromElsewhere }
       : { role, id, agent, text, calls: [], label: { origin: `agent:${agent}`, integrity: 'untrusted' } };
   });
   const parts: readonly Part[] = typeof input === 'string' ? [{ type: 'text', text: input, label: user }] : readParts(input);
   const label = parts.find((part) => part.label?.integrity === 'untrusted')?.label ?? user;
-  messages.push({ role: 'user', id: `${runId}/i${messages.length + 1}`, via: 'user', parts, label });
+  messages.push({ role: 'user', id: `${run}/i${messages.length + 1}`, via: 'user', parts, label });
   return deepFreeze(messages);
 }
 

@@ -39,18 +39,33 @@ export function prepareCalls(
   const preparing: (RecordedCall | Promise<RecordedCall>)[] = calls.map((call, index) => {
     const id = `${turn}.${index}`;
     const offered = names.get(call.name);
-    if (offered?.kind === 'handoff') {
-      if (firstHandoff >= 0) return ended(call, id, 'handoff', laterHandoffEnd());
+    if (offered === undefined) return ended({ call, id, kind: 'unknown', label }, unknownToolEnd(names));
+    const given: Given = { call, id, kind: kindOf(offered), label };
+    if (offered.kind === 'handoff') {
+      if (firstHandoff >= 0) return ended(given, laterHandoffEnd());
       firstHandoff = index;
     }
-    return prepareCall(handle, call, { id, offered, label, names });
+    return prepareCall(handle, given, offered);
   });
   return preparing.some(isPromise)
     ? Promise.all(preparing).then((prepared) => markCopies(handle, prepared))
     : markCopies(handle, preparing as RecordedCall[]);
 }
 
-function ended(call: ModelCall, id: string, kind: RecordedCall['kind'], end: CallEnd, revision = 0): RecordedCall {
+/** A call that a model gave. */
+interface Given {
+  readonly call: ModelCall;
+  readonly id: string;
+  readonly kind: RecordedCall['kind'];
+  readonly label: Label;
+}
+/** A call whose arguments fit. */
+interface Fitting<S> extends Given {
+  readonly input: CallInput;
+  readonly spec: S;
+}
+
+function ended({ call, id, kind }: Given, end: CallEnd, revision = 0): RecordedCall {
   return deepFreeze({
     id,
     ...(call.providerId === undefined ? {} : { providerId: call.providerId }),
@@ -62,76 +77,38 @@ function ended(call: ModelCall, id: string, kind: RecordedCall['kind'], end: Cal
   });
 }
 
-interface Preparing {
-  readonly id: string;
-  readonly offered: Offered | undefined;
-  readonly label: Label;
-  readonly names: ReadonlyMap<string, Offered>;
-}
-/** A call whose arguments fit. */
-interface Parsed<S> {
-  readonly id: string;
-  readonly label: Label;
-  readonly input: CallInput;
-  readonly spec: S;
+function unknownToolEnd(names: ReadonlyMap<string, Offered>): CallEnd {
+  const known = [...names.keys()].join(', ');
+  return errorEnd({
+    status: 'error',
+    errorClass: 'unknown_tool',
+    summary: known === '' ? 'There is no tool of this name; there are no tools.' : `There is no tool of this name. Use one of: ${known}.`,
+  });
 }
 
-function prepareCall(handle: RunHandle, call: ModelCall, preparing: Preparing): RecordedCall | Promise<RecordedCall> {
-  const { id, offered, names } = preparing;
-  if (offered === undefined) {
-    const known = [...names.keys()].join(', ');
-    return ended(
-      call,
-      id,
-      'unknown',
-      errorEnd({
-        status: 'error',
-        errorClass: 'unknown_tool',
-        summary:
-          known === '' ? 'There is no tool of this name; there are no tools.' : `There is no tool of this name. Use one of: ${known}.`,
-      }),
-    );
-  }
-  const kind = kindOf(offered);
-  const schema = offered.spec.input;
-  const raw = readArguments(call, schema);
-  if (typeof raw === 'string')
-    return ended(
-      call,
-      id,
-      kind,
-      errorEnd({ status: 'error', errorClass: 'invalid_input', summary: `${offered.spec.name}: ${raw}`, retryable: true }),
-    );
+function misfitEnd(tool: string, why: string): CallEnd {
+  return errorEnd({ status: 'error', errorClass: 'invalid_input', summary: `${tool}: ${why}`, retryable: true });
+}
+
+function prepareCall(handle: RunHandle, given: Given, offered: Offered): RecordedCall | Promise<RecordedCall> {
+  const { input: schema, name } = offered.spec;
+  const raw = readArguments(given.call, schema);
+  if (typeof raw === 'string') return ended(given, misfitEnd(name, raw));
   const parsing = schema ? schema.parse(raw) : ({ ok: true, value: raw } as const);
   const go = (parsed: Awaited<ReturnType<CompiledSchema['parse']>>): RecordedCall | Promise<RecordedCall> => {
-    if (!parsed.ok)
-      return ended(
-        call,
-        id,
-        kind,
-        errorEnd({
-          status: 'error',
-          errorClass: 'invalid_input',
-          summary: `${offered.spec.name}: ${describeIssues(parsed.issues)}`,
-          retryable: true,
-        }),
-      );
+    if (!parsed.ok) return ended(given, misfitEnd(name, describeIssues(parsed.issues)));
     const input: CallInput = { raw: deepFreeze(raw), parsed: deepFreeze(parsed.value) };
-    const { label } = preparing;
     return offered.kind === 'handoff'
-      ? prepareHandoff(handle, call, { id, label, input, spec: offered.spec })
-      : prepareTool(handle, call, { id, label, input, spec: offered.spec });
+      ? prepareHandoff(handle, { ...given, input, spec: offered.spec })
+      : prepareTool(handle, { ...given, input, spec: offered.spec });
   };
   return isPromise(parsing) ? Promise.resolve(parsing).then(go) : go(parsing as Awaited<typeof parsing>);
 }
 
 function kindOf(offered: Offered): RecordedCall['kind'] {
-  return offered.kind === 'handoff' ? 'handoff' : kindOfTool(offered.spec);
-}
-
-function kindOfTool(spec: ToolSpec): RecordedCall['kind'] {
-  if (spec.agent) return 'agent';
-  return spec.execute ? 'tool' : 'caller';
+  if (offered.kind === 'handoff') return 'handoff';
+  if (offered.spec.agent) return 'agent';
+  return offered.spec.execute ? 'tool' : 'caller';
 }
 
 /** The model's arguments as an object, or what is wrong with them. */
@@ -150,19 +127,19 @@ function readArguments(call: ModelCall, schema: CompiledSchema | undefined): Jso
   return issue ? describeIssues([issue]) : (input as JsonObject);
 }
 
-function prepareTool(handle: RunHandle, call: ModelCall, preparing: Parsed<ToolSpec>): RecordedCall | Promise<RecordedCall> {
-  const { id, input, spec, label } = preparing;
+function prepareTool(handle: RunHandle, fitting: Fitting<ToolSpec>): RecordedCall | Promise<RecordedCall> {
+  const { call, id, kind, input, spec, label } = fitting;
   const judging = judgeToolInput(handle, { id, spec, input, label, revision: 0, phases: 'both' });
   const settle = (ruling: Ruling<CallInput>): RecordedCall => {
-    if (ruling.isStopped) return ended(call, id, kindOfTool(spec), abortedEnd());
-    if (ruling.refusal) return refused(handle, call, id, kindOfTool(spec), ruling);
+    if (ruling.isStopped) return ended(fitting, abortedEnd());
+    if (ruling.refusal) return refused(handle, fitting, ruling);
     handle.parsed.set(id, ruling.value.parsed);
     const { providerId } = call;
     const recorded: { -readonly [K in keyof RecordedCall]: RecordedCall[K] } = {
       id,
       name: spec.name,
       input: ruling.value.raw,
-      kind: kindOfTool(spec),
+      kind,
       revision: ruling.revision,
     };
     if (providerId !== undefined) recorded.providerId = providerId;
@@ -172,10 +149,10 @@ function prepareTool(handle: RunHandle, call: ModelCall, preparing: Parsed<ToolS
   return isPromise(judging) ? (judging as Promise<Ruling<CallInput>>).then(settle) : settle(judging as Ruling<CallInput>);
 }
 
-function refused<V>(handle: RunHandle, call: ModelCall, id: string, kind: RecordedCall['kind'], ruling: Ruling<V>): RecordedCall {
+function refused<V>(handle: RunHandle, given: Given, ruling: Ruling<V>): RecordedCall {
   const { refusal } = ruling;
   if (refusal?.action === 'halt') handle.abort({ kind: 'halt' });
-  return ended(call, id, kind, refusal ? deniedEnd(refusal) : abortedEnd(), ruling.revision);
+  return ended(given, refusal ? deniedEnd(refusal) : abortedEnd(), ruling.revision);
 }
 
 export interface ToolInputMatter {
@@ -243,35 +220,31 @@ export function rewriteObject(raw: JsonObject, by: unknown): JsonObject | undefi
   }
 }
 
-function prepareHandoff(handle: RunHandle, call: ModelCall, preparing: Parsed<HandoffSpec>): RecordedCall | Promise<RecordedCall> {
-  const { id, input, spec, label } = preparing;
-  const to = typeof spec.target === 'string' ? spec.target : spec.target.name;
-  let brief: string;
+/** What the target is told; undefined when the author's function threw or gave no text. */
+function briefOf(handle: RunHandle, input: CallInput, spec: HandoffSpec): string | undefined {
+  if (spec.brief === undefined)
+    return Object.keys(input.raw).length > 0 ? JSON.stringify(input.raw) : `Handed off from ${handle.state.agent}.`;
   try {
-    brief = spec.brief
-      ? spec.brief(input.parsed as never)
-      : Object.keys(input.raw).length > 0
-        ? JSON.stringify(input.raw)
-        : `Handed off from ${handle.state.agent}.`;
+    const brief: unknown = spec.brief(input.parsed as never);
+    return typeof brief === 'string' ? brief : undefined;
   } catch {
-    return ended(
-      call,
-      id,
-      'handoff',
-      errorEnd({ status: 'error', errorClass: 'failed', summary: `The brief for ${to} could not be made; the conversation stays here.` }),
-    );
+    return undefined;
   }
-  if (typeof brief !== 'string')
+}
+
+function prepareHandoff(handle: RunHandle, fitting: Fitting<HandoffSpec>): RecordedCall | Promise<RecordedCall> {
+  const { call, id, input, spec, label } = fitting;
+  const to = typeof spec.target === 'string' ? spec.target : spec.target.name;
+  const brief = briefOf(handle, input, spec);
+  if (brief === undefined)
     return ended(
-      call,
-      id,
-      'handoff',
+      fitting,
       errorEnd({ status: 'error', errorClass: 'failed', summary: `The brief for ${to} could not be made; the conversation stays here.` }),
     );
   const judging = judgeHandoff(handle, { id, to, brief, label, revision: 0, history: handle.messages, phases: 'both' });
   const settle = (ruling: Ruling<string>): RecordedCall => {
-    if (ruling.isStopped) return ended(call, id, 'handoff', abortedEnd());
-    if (ruling.refusal) return refused(handle, call, id, 'handoff', ruling);
+    if (ruling.isStopped) return ended(fitting, abortedEnd());
+    if (ruling.refusal) return refused(handle, fitting, ruling);
     // What the guardrails saw is the brief: arguments that are not the brief itself are not recorded.
     return deepFreeze({
       id,

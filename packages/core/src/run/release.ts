@@ -19,6 +19,14 @@ function areWindowed(guards: readonly Placed[]): boolean {
   return guards.every(({ spec }) => spec.window !== undefined && spec.rewrite !== undefined && spec.check === undefined);
 }
 
+/** The answer that is held back. */
+export interface Held {
+  readonly turn: number;
+  readonly guards: readonly Placed[];
+  readonly isStructured: boolean;
+  readonly label: Label;
+}
+
 /**
  * Holds the text of one answer back until it may be shown. `flow`: nothing guards it. `live`: shown at once, by the caller's wish.
  * `window`: shown as far as every window has settled it. `hold`: shown when the whole has passed.
@@ -29,13 +37,13 @@ export class Release {
   shown = 0;
   private readonly windows: readonly Window[];
 
+  private readonly turn: number;
+
   constructor(
     private readonly handle: RunHandle,
-    private readonly turn: number,
-    guards: readonly Placed[],
-    isStructured: boolean,
-    label: Label,
+    { turn, guards, isStructured, label }: Held,
   ) {
+    this.turn = turn;
     if (isStructured) this.mode = 'hold';
     else if (guards.length === 0) this.mode = 'flow';
     else if (handle.root.settings.release === 'live') this.mode = 'live';
@@ -155,14 +163,13 @@ class Window {
     let until = isLast ? length : length - 2 * this.size;
     if (!isLast && cutsCharacter(this.text, until - this.offset)) until -= 1;
     if (until <= this.settled && !(isLast && length > this.settled)) return '';
-    return this.ask(Math.max(0, this.settled - this.size), until, isLast, true);
+    return this.ask(Math.max(0, this.settled - this.size), { until, isLast, isFirstTry: true });
   }
 
-  private ask(from: number, until: number, isLast: boolean, isFirstTry: boolean): string | Promise<string> {
+  private ask(from: number, aim: Aim): string | Promise<string> {
     const { handle } = this;
     const start = cutsCharacter(this.text, from - this.offset) ? from - 1 : from;
     const content = start === this.offset ? this.text : this.text.slice(start - this.offset);
-    const look: Look = { start, length: content.length, until, isLast, isFirstTry, began: handle.root.clock.now() };
     const subject: OutputSubject = Object.freeze({
       surface: 'output',
       content,
@@ -172,6 +179,7 @@ class Window {
       kind: 'answer',
     });
     this.info ??= new Info(handle, this.label, {});
+    const look: Look = { start, length: content.length, aim, began: handle.root.clock.now() };
     let given: unknown;
     try {
       given = this.placed.spec.rewrite?.(subject, this.info as never);
@@ -184,7 +192,8 @@ class Window {
       .then((outcome) => this.take(outcome.kind === 'value' ? outcome.value : undefined, look));
   }
 
-  private take(given: unknown, { start, length, until, isLast, isFirstTry, began }: Look): string | Promise<string> {
+  private take(given: unknown, { start, length, aim, began }: Look): string | Promise<string> {
+    const { until } = aim;
     this.ms += this.handle.root.clock.now() - began;
     const spans = this.read(given, start, length);
     if (spans === undefined) {
@@ -194,7 +203,8 @@ class Window {
     if (spans.length === 0) return this.settle(until, noSpans);
     // A span across the settled edge comes of a context that was cut: look again from where the last span ended.
     const isAcross = spans.some((span) => span.start < this.settled && span.end > this.settled);
-    if (isAcross && isFirstTry && this.lastEnd > start && this.lastEnd <= this.settled) return this.ask(this.lastEnd, until, isLast, false);
+    if (isAcross && aim.isFirstTry && this.lastEnd > start && this.lastEnd <= this.settled)
+      return this.ask(this.lastEnd, { ...aim, isFirstTry: false });
     const left = spans.filter((span) => span.end > this.settled || span.start >= this.settled);
     return this.settle(
       until,
@@ -258,10 +268,15 @@ interface Look {
   /** Of what it is shown, in the whole text. */
   readonly start: number;
   readonly length: number;
+  readonly aim: Aim;
+  readonly began: number;
+}
+
+/** How far a look is to settle the text. */
+interface Aim {
   readonly until: number;
   readonly isLast: boolean;
   readonly isFirstTry: boolean;
-  readonly began: number;
 }
 
 function cutsCharacter(text: string, at: number): boolean {

@@ -55,7 +55,7 @@ export function childHandle(handle: RunHandle, call: CallState, tool: ToolSpec, 
   }
   const childState: RunState | undefined = state.children?.get(call.call.id);
   if (childState === undefined) return undefined;
-  const child = new RunHandle(root, childState, agents, handle, handle.isStreamed && agentTool.stream);
+  const child = new RunHandle(root, childState, { agents, parent: handle, isStreamed: handle.isStreamed && agentTool.stream });
   if (!childState.accepted) {
     const text = agentTool.brief(input as never);
     const label = { origin: `agent:${state.agent}`, integrity: isUntrustedView(state.conversation) ? 'untrusted' : 'trusted' } as const;

@@ -95,22 +95,22 @@ function watch(options: Options, begin: (channel: Channel) => Promise<RunHandle>
 export const run: RunFunction = (async (agent: Agent<never, Answer>, input: unknown, given?: unknown) => {
   const start = agentSpecOf(agent, 'The first argument of run');
   const options = readOptions('run', given, start);
-  return drive(await beginRun(start, input, options, undefined), options);
+  return drive(await beginRun(start, input, { options }), options);
 }) as RunFunction;
 
 /** As `run`, to be watched while it goes on. Leaving the iterator cancels the run. Throws what is wrong with the arguments at once. */
 export const stream: StreamFunction = ((agent: Agent<never, Answer>, input: unknown, given?: unknown) => {
   const start = agentSpecOf(agent, 'The first argument of stream');
   const options = readOptions('stream', given, start);
-  readInput(input, options.history, 'r', start.name);
-  return watch(options, (channel) => beginRun(start, input, options, channel));
+  readInput(input, options.history, { run: 'r', agent: start.name });
+  return watch(options, (channel) => beginRun(start, input, { options, channel }));
 }) as StreamFunction;
 
 /** Goes on with the last run of a log or session, with people's decisions. Gives back the result of a run that has ended. */
 export const resume: ResumeFunction = ((agent: Agent<never, Answer>, target: unknown, given?: unknown) => {
   const start = agentSpecOf(agent, 'The first argument of resume');
   const options = readOptions('resume', given, start);
-  return watch(options, (channel) => beginResume(start, target, options, channel));
+  return watch(options, (channel) => beginResume(start, target, { options, channel }));
 }) as ResumeFunction;
 
 /** Throws CONFIG_INVALID unless the run completed. */

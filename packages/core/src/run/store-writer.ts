@@ -1,6 +1,7 @@
 import { GuardloopError } from '../errors.js';
 import type { SessionStore } from '../session/session.js';
 import type { LogEvent } from '../state/events.js';
+import type { SessionReference } from './types.js';
 
 /**
  * Writes a run's events behind it, one batch at a time. `barrier` waits until all that was added is stored.
@@ -12,14 +13,22 @@ export class StoreWriter {
   private stored: number;
   failure: GuardloopError | undefined;
 
+  private readonly store: SessionStore;
+  private readonly id: string;
+
   constructor(
-    private readonly store: SessionStore,
-    private readonly id: string,
-    afterSeq: number,
+    session: SessionReference,
     private readonly writerId: string,
-    private readonly onFailure: (error: GuardloopError) => void,
+    private readonly writing: {
+      /** What the store holds already. */
+      readonly afterSeq: number;
+      /** Called once. */
+      readonly onFailure: (error: GuardloopError) => void;
+    },
   ) {
-    this.stored = afterSeq;
+    this.store = session.store;
+    this.id = session.id;
+    this.stored = writing.afterSeq;
   }
 
   add(event: LogEvent): void {
@@ -52,7 +61,7 @@ export class StoreWriter {
             `The session store failed to append to ${this.id}. The run was stopped; look at the cause, then resume it.`,
             { cause: thrown, isRetryable: true },
           );
-      this.onFailure(this.failure);
+      this.writing.onFailure(this.failure);
     } finally {
       this.flushing = undefined;
     }

@@ -88,7 +88,7 @@ export async function closeModelCall(handle: RunHandle): Promise<void> {
   open.off?.();
   open.controller?.abort(new DOMException('The answer is not needed any more.', 'AbortError'));
   await leave(handle, open);
-  recordVoid(handle, open.turn, 'aborted', { requests: 1, inputTokens: 0, outputTokens: 0 });
+  recordVoid(handle, open.turn, { status: 'aborted', usage: { requests: 1, inputTokens: 0, outputTokens: 0 } });
 }
 
 /** Lets an aborted model come to rest, but not for long. */
@@ -99,33 +99,34 @@ async function leave(handle: RunHandle, open: OpenModelCall): Promise<void> {
       await open.first?.catch(() => undefined);
       await open.events.return?.();
     };
-    rest()
-      .catch(() => undefined)
-      .then(() => {
-        stopTimer();
-        resolve();
-      });
+    const over = (): void => {
+      stopTimer();
+      resolve();
+    };
+    rest().then(over, over);
   });
 }
 
-function recordVoid(
-  handle: RunHandle,
-  turn: number,
-  status: 'aborted' | 'failed' | 'refused',
-  usage: Usage,
-  more: { readonly error?: RecordedError; readonly refusal?: Refusal; readonly chars?: number; readonly stopReason?: StopReason } = {},
-): void {
+/** An answer of which nothing is recorded but that it came. */
+interface VoidAnswer {
+  readonly status: 'aborted' | 'failed' | 'refused';
+  readonly usage: Usage;
+  readonly error?: RecordedError;
+  readonly refusal?: Refusal;
+  readonly chars?: number;
+  readonly stopReason?: StopReason;
+}
+
+function recordVoid(handle: RunHandle, turn: number, answer: VoidAnswer): void {
   handle.append({
     type: 'model.end',
     turn,
-    status,
     id: `${handle.state.id}/${turn}`,
     text: '',
     revision: 0,
     calls: [],
     label: answerLabel(handle),
-    usage,
-    ...more,
+    ...answer,
   });
 }
 
@@ -143,8 +144,9 @@ export async function callModel(handle: RunHandle, final?: LimitName): Promise<E
   handle.openModelCall = undefined;
   const { stand } = await planOf(handle);
   const label = answerLabel(handle);
-  const release = new Release(handle, open.turn, stand.output, stand.agent.output !== undefined, label);
-  const reader = new Reader(handle, open, release, stand.output.length === 0);
+  const { turn } = open;
+  const release = new Release(handle, { turn, guards: stand.output, isStructured: stand.agent.output !== undefined, label });
+  const reader = new Reader(handle, open, { release, isUnguarded: stand.output.length === 0 });
   const settled = await handle.wait(reader.read());
   reader.isOver = true;
   open.off?.();
@@ -161,14 +163,14 @@ export async function callModel(handle: RunHandle, final?: LimitName): Promise<E
     open.controller?.abort();
     await leave(handle, { ...open, first: reader.reading });
     release.retract('the run was stopped');
-    recordVoid(handle, open.turn, 'aborted', usage, { chars });
+    recordVoid(handle, turn, { status: 'aborted', usage, chars });
     return undefined;
   }
   if (settled.kind === 'threw' || end === undefined) {
     open.controller?.abort();
     const error = settled.kind === 'threw' ? modelError(open, settled.error) : protocolError(open);
     release.retract('the model failed');
-    recordVoid(handle, open.turn, 'failed', usage, { chars, error });
+    recordVoid(handle, turn, { status: 'failed', usage, chars, error });
     return undefined;
   }
   if (end.stopReason === 'length') {
@@ -178,12 +180,14 @@ export async function callModel(handle: RunHandle, final?: LimitName): Promise<E
       `The answer of model ${open.model.id} was cut by its token limit; no call of it ran, and no text of it was recorded. Raise settings.maxTokens of agent ${handle.state.agent}, or ask for less.`,
       { details: { stopReason: 'length' } },
     );
-    recordVoid(handle, open.turn, 'failed', usage, { chars, error: recordError(error), stopReason: 'length' });
+    recordVoid(handle, turn, { status: 'failed', usage, chars, error: recordError(error), stopReason: 'length' });
     return undefined;
   }
   if (end.stopReason === 'refusal') {
     release.retract('the model refused');
-    recordVoid(handle, open.turn, 'refused', usage, {
+    recordVoid(handle, turn, {
+      status: 'refused',
+      usage,
       chars,
       refusal: { action: 'deny', surface: 'output', by: 'model', reason: 'the model refused to answer' },
       stopReason: 'refusal',
@@ -201,7 +205,7 @@ export async function callModel(handle: RunHandle, final?: LimitName): Promise<E
   };
   try {
     await finishAnswer(handle, answer, {
-      turn: open.turn,
+      turn,
       names: open.names,
       isFinal: open.isFinal,
       release,
@@ -226,14 +230,15 @@ class Reader {
   isOver = false;
   /** Reasoning flows only where nothing guards it. */
   readonly isReasoningShown: boolean;
+  private readonly release: Release;
   reading: Promise<IteratorResult<ModelEvent>> | undefined;
 
   constructor(
     private readonly handle: RunHandle,
     private readonly open: OpenModelCall,
-    private readonly release: Release,
-    isUnguarded: boolean,
+    { release, isUnguarded }: { readonly release: Release; readonly isUnguarded: boolean },
   ) {
+    this.release = release;
     this.isReasoningShown = isUnguarded && handle.root.settings.reasoning === 'show';
   }
 
@@ -248,7 +253,7 @@ class Reader {
         case 'text.delta': {
           this.text += event.text;
           const waiting = this.release.push(event.text);
-          if (waiting) await waiting;
+          if (waiting !== undefined) await waiting;
           break;
         }
         case 'reasoning.delta':
@@ -271,7 +276,7 @@ class Reader {
       }
       if (channel) {
         const ready = channel.ready();
-        if (ready) await ready;
+        if (ready !== undefined) await ready;
         if (this.isOver) return;
       }
       this.reading = open.events.next();
@@ -281,7 +286,7 @@ class Reader {
 
 /** What a failed call used, where its adapter knows. */
 function usageOfError(thrown: unknown): Usage | undefined {
-  const usage = GuardloopError.is(thrown) ? (thrown.details['usage'] as Partial<Usage> | undefined) : undefined;
+  const usage = GuardloopError.is(thrown) ? (thrown.details.usage as Partial<Usage> | undefined) : undefined;
   return typeof usage?.inputTokens === 'number' && typeof usage.outputTokens === 'number'
     ? { requests: 1, ...usage, inputTokens: usage.inputTokens, outputTokens: usage.outputTokens }
     : undefined;

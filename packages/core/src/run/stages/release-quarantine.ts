@@ -61,7 +61,7 @@ export async function releaseQuarantine(handle: RunHandle): Promise<undefined> {
   const { text, answer } = content as unknown as Waiting;
   const plan = await planOf(handle);
   const { names } = offerTools(handle, plan.stand, turn);
-  const release = new Release(handle, turn, plan.stand.output, true, label);
+  const release = new Release(handle, { turn, guards: plan.stand.output, isStructured: true, label });
   await finishAnswer(
     handle,
     { ...answer, text },
