@@ -2,7 +2,7 @@ import pLimit from 'p-limit';
 import type { ToolSpec } from '../../define/specs.js';
 import { canonicalJson } from '../../state/canonical-json.js';
 import { sha256Hex } from '../../state/digest.js';
-import type { Approval, Ask } from '../../state/events.js';
+import type { Approval, ApprovalResolveEvent, Ask } from '../../state/events.js';
 import { nextOfCall } from '../../state/next-step.js';
 import type { CallState } from '../../state/state.js';
 import { hasToolCallsLeft, spentLimit } from '../../state/state.js';
@@ -145,8 +145,7 @@ async function begin(handle: RunHandle, call: CallState, tool: ToolSpec): Promis
   const own = await needsApproval(handle, call, tool, input);
   if (handle.stop) return;
   if (own !== undefined) asks.push({ by: 'approval', reason: own });
-  if (runsOnce(tool) && hasRun(handle, call, tool))
-    asks.push({ by: 'core', reason: 'an equal call of this tool has run before in this run' });
+  if (runsOnce(tool) && hasRun(handle, call, tool)) asks.push(equalCallRan);
   if (asks.length > 0) {
     await requestApproval(handle, call, tool, { asks, mayHaveRun: false });
     return;
@@ -199,6 +198,21 @@ async function needsApproval(handle: RunHandle, call: CallState, tool: ToolSpec,
   }
 }
 
+const equalCallRan: Ask = Object.freeze({ by: 'core', reason: 'an equal call of this tool has run before in this run' });
+
+/** The person who approved had been told that an equal call has run. Who edited was told about another input. */
+function wasToldOfEqualCall(handle: RunHandle, { id, decision }: ApprovalResolveEvent): boolean {
+  return (
+    decision === 'approve' &&
+    handle.root.events.some(
+      (event) =>
+        event.type === 'approval.request' &&
+        event.approval.id === id &&
+        event.approval.asks.some(({ by, reason }) => by === equalCallRan.by && reason === equalCallRan.reason),
+    )
+  );
+}
+
 function hasRun(handle: RunHandle, call: CallState, tool: ToolSpec): boolean {
   const inputs = handle.state.effects?.get(tool.name);
   if (inputs === undefined) return false;
@@ -242,6 +256,10 @@ async function followDecision(handle: RunHandle, call: CallState, tool: ToolSpec
   const input = await inputOf(handle, call, tool);
   if (input === undefined) return;
   if (endAtLimit(handle, call, tool)) return;
+  if (decision && runsOnce(tool) && hasRun(handle, call, tool) && !wasToldOfEqualCall(handle, decision)) {
+    await requestApproval(handle, call, tool, { asks: [equalCallRan], mayHaveRun: call.wasStarted });
+    return;
+  }
   if (decision?.decision === 'approve') {
     const judging = judgeToolInput(handle, {
       id: call.call.id,
