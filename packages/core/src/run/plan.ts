@@ -88,12 +88,12 @@ function describeTargets(stand: Stand, agents: ReadonlyMap<string, AgentSpec>): 
   return { ...stand, tools, wire: stand.wire === undefined ? undefined : tools.map(({ wire }) => wire) };
 }
 
-/** The manifest of an agent's stay: what stands, and what its targets have on `handoff`. */
+/** The manifest of an agent's stay: what stands, and what its targets have on the way to them. */
 export function manifestOf(stand: Stand, agents: ReadonlyMap<string, AgentSpec>): Manifest {
   const targets: Record<string, readonly GuardEntry[]> = {};
   for (const { target } of stand.agent.handoffs) {
     const agent = typeof target === 'string' ? agents.get(target) : target;
-    const entries = agent?.guardrails.filter((spec) => spec.on.includes('handoff')).map((spec) => spec.entry) ?? [];
+    const entries = agent?.guardrails.filter(({ on }) => on.includes('handoff') || on.includes('input')).map(({ entry }) => entry) ?? [];
     if (agent && entries.length > 0) targets[agent.name] = entries;
   }
   return Object.keys(targets).length === 0 ? stand.manifest : { ...stand.manifest, targets };

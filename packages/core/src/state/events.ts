@@ -62,7 +62,7 @@ export interface Manifest {
   readonly agent: readonly GuardEntry[];
   /** By tool name; only tools that have their own. */
   readonly tools: { readonly [tool: string]: readonly GuardEntry[] };
-  /** By agent: what the agents that this one can hand over to have on `handoff`, since they are asked before the swap. */
+  /** By agent: what the agents that this one can hand over to have on `handoff` and `input`, since they are asked before the swap. */
   readonly targets?: { readonly [agent: string]: readonly GuardEntry[] } | undefined;
 }
 
