@@ -153,7 +153,7 @@ class AnthropicCall {
     const response = yield* sendRequest(client, { ...built, signal, attempts: this.#attempts });
     if (response.body !== null) {
       for await (const batch of readAnswer(response.body, answer, signal)) {
-        this.#delivered = true;
+        this.#delivered ||= batch.some(({ type }) => type === 'text.delta' || type === 'reasoning.delta');
         yield batch;
       }
     }
