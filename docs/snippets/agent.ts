@@ -23,7 +23,8 @@ const instructions = 'You refund orders for customers. Be brief.';
 const billing = defineAgent({ name: 'billing', instructions, model: openai('gpt-5'), tools: [refundOrder], guardrails: [smallRefunds] });
 
 const result = await run(billing, 'Refund my order o1, it cost 120.00.');
-console.log(result.status === 'completed' ? result.text : result);
+if (result.status === 'completed') console.log(result.text);
+else console.log(result.status, result.status === 'failed' ? result.error.message : '');
 // #endregion
 assert.equal(result.status, 'completed');
 assert.match(result.status === 'completed' ? result.text : '', /I was told: .*a person makes refunds above 50/);

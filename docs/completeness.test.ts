@@ -1,0 +1,111 @@
+// The guides name everything that is public.
+import type { CallStatus, ErrorClass, LimitName, LogEvent, ResumeOptions, RunOptions, RunStatus, WatchEvent } from '@guardloop/core';
+import * as core from '@guardloop/core';
+import * as testing from '@guardloop/testing';
+import * as conformance from '@guardloop/testing/conformance';
+import { describe, expect, test } from 'vitest';
+import { markdownFiles, readPage } from './pages.js';
+
+const guides = markdownFiles()
+  .filter((path) => /^docs\/[^/]+\.md$/.test(path))
+  .map(readPage)
+  .join('\n');
+const named = (names: object): readonly string[] => Object.keys(names);
+const missing = (names: readonly string[], text: string): readonly string[] =>
+  names.filter((name) => !new RegExp(`\\b${name.replaceAll('.', '\\.')}\\b`).test(text));
+
+describe('the guides', () => {
+  test.each(Object.entries({ core, testing, conformance }))('name every function of %s', (_name, module) => {
+    expect(missing(named(module), guides)).toEqual([]);
+  });
+
+  test('name every option of a run', () => {
+    const options = {
+      concurrency: true,
+      history: true,
+      accept: true,
+      decisions: true,
+      input: true,
+      guardrails: true,
+      limits: true,
+      model: true,
+      observers: true,
+      onLimit: true,
+      project: true,
+      quarantine: true,
+      reasoning: true,
+      release: true,
+      runId: true,
+      session: true,
+      signal: true,
+      strict: true,
+      unfinished: true,
+      view: true,
+      clock: true,
+    } satisfies Record<keyof RunOptions | keyof ResumeOptions, true>;
+    expect(missing(named(options), guides)).toEqual([]);
+  });
+
+  test('errors.md has a row for every code, outcome, status, class and limit', () => {
+    const statuses = { completed: true, interrupted: true, blocked: true, exhausted: true, cancelled: true, failed: true } satisfies Record<
+      RunStatus,
+      true
+    >;
+    const calls = { ok: true, error: true, denied: true, rejected: true, aborted: true, unknown: true } satisfies Record<CallStatus, true>;
+    const classes = {
+      invalid_input: true,
+      unknown_tool: true,
+      denied: true,
+      rejected: true,
+      timeout: true,
+      aborted: true,
+      rate_limited: true,
+      not_found: true,
+      unavailable: true,
+      bad_result: true,
+      failed: true,
+    } satisfies Record<ErrorClass, true>;
+    const limits = {
+      turns: true,
+      toolCalls: true,
+      tokens: true,
+      cost: true,
+      ms: true,
+      handoffs: true,
+      repairs: true,
+      repeats: true,
+    } satisfies Record<LimitName, true>;
+    const rows = readPage('docs/errors.md')
+      .split('\n')
+      .flatMap((line) => /^\| (`[^|]+) \|/.exec(line)?.[1] ?? [])
+      .join('\n');
+    for (const names of [core.errorCodes, statuses, calls, classes, limits]) expect(missing(named(names), rows)).toEqual([]);
+  });
+
+  test('streaming.md names every event', () => {
+    const events = {
+      'run.start': true,
+      'run.resume': true,
+      'guard.verdict': true,
+      'input.accept': true,
+      'model.start': true,
+      'model.end': true,
+      'approval.request': true,
+      'approval.resolve': true,
+      'tool.start': true,
+      'tool.end': true,
+      handoff: true,
+      'handoff.refused': true,
+      'run.end': true,
+      'turn.start': true,
+      'text.delta': true,
+      'text.retract': true,
+      'reasoning.delta': true,
+      'tool.delta': true,
+      'tool.progress': true,
+      'model.retry': true,
+      'observer.error': true,
+    } satisfies Record<(LogEvent | WatchEvent)['type'], true>;
+    expect(missing(named(events), readPage('docs/streaming.md'))).toEqual([]);
+  });
+});
