@@ -129,7 +129,7 @@ export interface ModelSettings {
   readonly topP?: number | undefined;
   /** Tokens. */
   readonly maxTokens?: number | undefined;
-  /** Lifted by core after its first use when it forces a call. */
+  /** An agent's wish. In a request it stands as `request.toolChoice`, and is lifted after its first use when it forces a call. */
   readonly toolChoice?: ToolChoice | undefined;
   readonly parallelToolCalls?: boolean | undefined;
   readonly stopSequences?: readonly string[] | undefined;

@@ -33,11 +33,11 @@ export async function openModelCall(handle: RunHandle, { beside, final }: Openin
   if (view.refusal) return { status: 'blocked', refusal: view.refusal };
   const { messages } = view;
   const model = modelOf(handle, agent, turn);
-  const settings = settingsOf(handle, agent, turn);
+  const { toolChoice: wanted, ...settings } = settingsOf(handle, agent, turn);
   const { wire, names } = offerTools(handle, plan.stand, turn);
   const note = final ? finalNote : state.note;
-  const isForced = settings.toolChoice === 'required' || typeof settings.toolChoice === 'object';
-  const toolChoice = final ? 'none' : isForced && state.turn > state.agentTurn ? undefined : settings.toolChoice;
+  const isForced = wanted === 'required' || typeof wanted === 'object';
+  const toolChoice = final ? 'none' : isForced && state.turn > state.agentTurn ? undefined : wanted;
   const request: ModelRequest = {
     agent: agent.name,
     turn,
