@@ -42,10 +42,10 @@ export const illegal = (request: ModelRequest): readonly string[] => findBrokenP
 
 afterEach(async () => {
   for (const look of later) look();
-  const [finished, asked] = [await Promise.all(logs), models];
+  const [noted, asked] = [logs, models];
   logs = [];
   models = [];
   later = [];
-  for (const log of finished) if (log) expect(auditLog(log)).toEqual([]);
+  for (const log of await Promise.all(noted)) if (log) expect(auditLog(log)).toEqual([]);
   for (const model of asked) expect(model.requests.flatMap(illegal)).toEqual([]);
 });

@@ -125,6 +125,7 @@ describe('turns', () => {
       const agent = defineAgent({ name: 'a', instructions: '', model, tools: [lookUp], settings: { toolChoice } });
       expect(await run(agent, 'hi')).toMatchObject({ status: 'completed' });
       expect(model.requests.map((request) => request.toolChoice)).toEqual([toolChoice, undefined]);
+      expect(model.requests.map(({ settings }) => settings)).toEqual([{}, {}]);
     }
     const wire = await messagesWire([{ calls: [{ id: 'c1', name: 'look_up', input: { word: 'foo' } }] }, { text: 'Nothing.' }]);
     const agent = defineAgent({ name: 'a', instructions: '', model: wire.model, tools: [lookUp], settings: { toolChoice: 'required' } });
