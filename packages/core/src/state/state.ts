@@ -381,7 +381,9 @@ export function hasPassed(conversation: Conversation, stays: number, guard: stri
     }
     const end = activation.end ?? Number.POSITIVE_INFINITY;
     if (index >= activation.start && index < end) return true;
-    if (index < activation.start && (activation.view === 'all' || activation.view.has(id))) return true;
+    // The call that handed over was left out of what its target saw.
+    const wasSeen = activation.view === 'all' ? activation.brief !== `${id}/brief` : activation.view.has(id);
+    if (index < activation.start && wasSeen) return true;
   }
   return false;
 }
