@@ -4,7 +4,7 @@ import type { CallState, Ending } from '../state/state.js';
 import { recordError } from './answer.js';
 import type { RunHandle } from './handle.js';
 import { abortedEnd, unknownEnd } from './observations.js';
-import { endCall } from './run-call.js';
+import { endCall } from './open-call.js';
 
 /** How a run can end. */
 export type RunEnding =
@@ -74,13 +74,12 @@ export function endRun(handle: RunHandle, ending: RunEnding): void {
 function closeCall(handle: RunHandle, call: CallState): void {
   if (call.phase === 'ended') return;
   const { name } = call.call;
-  const tool = { name, polling: true };
   if (call.phase === 'handoff') {
     handle.append({ type: 'handoff.refused', callId: call.call.id, ...abortedEnd('The handoff did not happen: the run was stopped.') });
     return;
   }
   const end = call.call.end ?? (call.wasStarted ? unknownEnd(name, 'the run was stopped before its result was seen') : abortedEnd());
-  endCall(handle, call, tool, { ...end, revision: 0, chars: 0 });
+  endCall({ handle, call, tool: { polling: true } }, { ...end, revision: 0, chars: 0 });
 }
 
 function replyOf(handle: RunHandle, refusal: Refusal): string | undefined {

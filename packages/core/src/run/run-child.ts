@@ -2,9 +2,10 @@ import { resolveAgents } from '../define/resolve.js';
 import type { ToolSpec } from '../define/specs.js';
 import type { ErrorClass, Refusal } from '../state/events.js';
 import { recordLimits, resolveLimits } from '../state/limits.js';
-import type { CallState, RunState } from '../state/state.js';
+import type { RunState } from '../state/state.js';
 import { isUntrustedView } from '../state/state.js';
 import { RunHandle } from './handle.js';
+import type { OpenCall } from './open-call.js';
 import { manifestOf, standOf } from './plan.js';
 
 /** How a child run came out, for the call that started it. */
@@ -15,8 +16,9 @@ export type ChildResult =
   | { readonly status: 'failed'; readonly errorClass: ErrorClass; readonly summary: string; readonly retryable: boolean };
 
 /** Runs an agent as a tool, or goes on with its run: inline in the parent's log, under the run's guardrails and the parents' budgets. */
-export async function runChild(handle: RunHandle, call: CallState, tool: ToolSpec, input: unknown): Promise<ChildResult> {
-  const child = childHandle(handle, call, tool, input);
+export async function runChild(open: OpenCall, input: unknown): Promise<ChildResult> {
+  const { handle, tool } = open;
+  const child = childHandle(open, input);
   if (child === undefined) return { status: 'failed', errorClass: 'failed', summary: `${tool.name} is no agent.`, retryable: false };
   const off = handle.onStop(() => child.abort({ kind: 'parent' }));
   const disarm = child.armTimeLimit();
@@ -30,7 +32,7 @@ export async function runChild(handle: RunHandle, call: CallState, tool: ToolSpe
 }
 
 /** The handle of a call's child run: of the one that the log holds, or of a new one. */
-export function childHandle(handle: RunHandle, call: CallState, tool: ToolSpec, input: unknown): RunHandle | undefined {
+export function childHandle({ handle, call, tool }: OpenCall, input: unknown): RunHandle | undefined {
   const { agent: agentTool } = tool;
   if (agentTool === undefined) return undefined;
   const { root, state } = handle;

@@ -49,7 +49,6 @@ class Watched implements RunStream {
     return this.promise;
   }
 
-  // biome-ignore lint/suspicious/noThenProperty: a stream can be awaited for its result
   then<A = RunResult, B = never>(
     onResult?: ((result: RunResult) => A | PromiseLike<A>) | null,
     onError?: ((reason: unknown) => B | PromiseLike<B>) | null,

@@ -1,15 +1,15 @@
-import type { ToolSpec } from '../../define/specs.js';
 import type { JsonObject } from '../../model/types.js';
 import { canonicalJson } from '../../state/canonical-json.js';
 import { sha256Hex } from '../../state/digest.js';
 import type { Approval } from '../../state/events.js';
-import type { CallState } from '../../state/state.js';
+import { finishCall } from '../finish-call.js';
 import type { RunHandle } from '../handle.js';
 import { isPromise } from '../is-promise.js';
 import { deniedEnd } from '../observations.js';
+import type { OpenCall } from '../open-call.js';
+import { endCall } from '../open-call.js';
 import { deepFreeze } from '../plain-output.js';
 import { judgeToolInput } from '../prepare-calls.js';
-import { endCall, finishWithResult } from '../run-call.js';
 import { childHandle } from '../run-child.js';
 import { callLabel, toolOf } from './run-tools.js';
 
@@ -22,15 +22,16 @@ export async function applyDecisions(handle: RunHandle): Promise<void> {
     if (handle.stop) return;
     const tool = toolOf(handle, call);
     if (tool === undefined) continue;
+    const open: OpenCall = { handle, call, tool };
     if (call.approval) {
       const { id } = call.approval;
       const edit = given.edits.get(id);
-      if (edit) await applyEdit(handle, call, tool, edit);
-      else if (given.results.has(id)) await applyResult(handle, call, tool, given.results.get(id));
+      if (edit) await applyEdit(open, edit);
+      else if (given.results.has(id)) await applyResult(open, given.results.get(id));
       continue;
     }
     if (call.phase === 'started' && tool.agent && state.children?.has(call.call.id)) {
-      const child = childHandle(handle, call, tool, undefined);
+      const child = childHandle(open, undefined);
       if (child === undefined) continue;
       const off = handle.onStop(() => child.abort({ kind: 'parent' }));
       await applyDecisions(child);
@@ -41,7 +42,8 @@ export async function applyDecisions(handle: RunHandle): Promise<void> {
 }
 
 /** An edit goes through both phases; if a rewrite changed it, a person is asked anew. */
-async function applyEdit(handle: RunHandle, call: CallState, tool: ToolSpec, edit: JsonObject): Promise<void> {
+async function applyEdit(open: OpenCall, edit: JsonObject): Promise<void> {
+  const { handle, call, tool } = open;
   const approval = call.approval as Approval;
   const parsing = tool.input.parse(edit);
   const parsed = isPromise(parsing) ? await parsing : parsing;
@@ -63,7 +65,7 @@ async function applyEdit(handle: RunHandle, call: CallState, tool: ToolSpec, edi
   if (ruling.refusal) {
     // The edit is not recorded: a guardrail refused it.
     handle.append({ ...base, decision: 'edit', revision: ruling.revision, digest: approval.digest });
-    endCall(handle, call, tool, { ...deniedEnd(ruling.refusal), revision: ruling.revision, chars: 0 });
+    endCall(open, { ...deniedEnd(ruling.refusal), revision: ruling.revision, chars: 0 });
     return;
   }
   const { raw } = ruling.value;
@@ -80,9 +82,10 @@ async function applyEdit(handle: RunHandle, call: CallState, tool: ToolSpec, edi
   });
 }
 
-async function applyResult(handle: RunHandle, call: CallState, tool: ToolSpec, result: unknown): Promise<void> {
-  const approval = call.approval as Approval;
-  handle.append({
+/** The result that a caller, or a person who looked, gives for a call. */
+async function applyResult(open: OpenCall, result: unknown): Promise<void> {
+  const approval = open.call.approval as Approval;
+  open.handle.append({
     type: 'approval.resolve',
     id: approval.id,
     subject: approval.subject,
@@ -90,5 +93,5 @@ async function applyResult(handle: RunHandle, call: CallState, tool: ToolSpec, r
     revision: approval.revision,
     digest: approval.digest,
   });
-  await finishWithResult(handle, call, tool, result);
+  await finishCall(open, { kind: 'value', value: result });
 }

@@ -13,10 +13,10 @@ import type { RunHandle } from '../handle.js';
 import { isPromise } from '../is-promise.js';
 import { keepPairs } from '../make-view.js';
 import { deniedEnd, errorEnd, laterHandoffEnd, limitEnd } from '../observations.js';
+import { endCall } from '../open-call.js';
 import { deepFreeze } from '../plain-output.js';
 import { manifestOf, standNow, standOf } from '../plan.js';
 import { judgeHandoff } from '../prepare-calls.js';
-import { endCall } from '../run-call.js';
 import { callLabel, requestHandoffApproval } from './run-tools.js';
 
 interface Wanted {
@@ -34,7 +34,7 @@ export async function handOff(handle: RunHandle, call: CallState): Promise<undef
   const refuse = (end: CallEnd, limit?: LimitName): undefined => {
     const limited = limit === undefined ? {} : { limit };
     if (call.phase === 'handoff') handle.append({ ...end, type: 'handoff.refused', callId: call.call.id, ...limited });
-    else endCall(handle, call, { name: call.call.name, polling: false }, { ...end, revision: 0, chars: 0, ...limited });
+    else endCall({ handle, call }, { ...end, revision: 0, chars: 0, ...limited });
     if (end.refusal?.action === 'halt') handle.abort({ kind: 'halt' });
     return undefined;
   };
@@ -129,7 +129,7 @@ function endLaterHandoffs(handle: RunHandle, first: CallState): void {
   for (const call of [...handle.state.calls.values()]) {
     if (call === first || nextOfCall(handle.state, call) !== 'handoff') continue;
     if (call.phase === 'handoff') handle.append({ ...laterHandoffEnd(), type: 'handoff.refused', callId: call.call.id });
-    else endCall(handle, call, { name: call.call.name, polling: false }, { ...laterHandoffEnd(), revision: 0, chars: 0 });
+    else endCall({ handle, call }, { ...laterHandoffEnd(), revision: 0, chars: 0 });
   }
 }
 

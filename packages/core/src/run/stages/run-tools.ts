@@ -10,11 +10,13 @@ import type { RunHandle } from '../handle.js';
 import { faultStop } from '../handle.js';
 import { isPromise } from '../is-promise.js';
 import { deniedEnd, errorEnd, limitEnd, unknownEnd } from '../observations.js';
+import type { OpenCall } from '../open-call.js';
+import { endCall } from '../open-call.js';
 import { deepFreeze } from '../plain-output.js';
 import { standNow } from '../plan.js';
 import type { CallInput } from '../prepare-calls.js';
 import { judgeToolInput, runsOnce } from '../prepare-calls.js';
-import { endCall, runCall } from '../run-call.js';
+import { runCall } from '../run-call.js';
 
 /** Advances every call that can go on: ends the refused, asks for the approvals, runs the rest. Together, but for declared effects and approvals. */
 export async function runTools(handle: RunHandle): Promise<undefined> {
@@ -48,10 +50,10 @@ export async function runTools(handle: RunHandle): Promise<undefined> {
 
 /** A call that will not run, or that shares another's end. */
 function endPrepared(handle: RunHandle, call: CallState): boolean {
-  const { end, copyOf, name } = call.call;
+  const { end, copyOf } = call.call;
   if (call.phase !== 'prepared' || call.asksAnew) return false;
   if (end) {
-    endCall(handle, call, { name, polling: false }, { ...end, revision: 0, chars: 0 });
+    endCall({ handle, call }, { ...end, revision: 0, chars: 0 });
     return true;
   }
   return copyOf !== undefined && endCopy(handle, call, copyOf);
@@ -62,9 +64,7 @@ function endCopy(handle: RunHandle, call: CallState, copyOf: string): boolean {
   if (original?.end === undefined || original.revision !== original.call.revision) return false;
   const { status, content, errorClass, retryable, label } = original.end;
   endCall(
-    handle,
-    call,
-    { name: call.call.name, polling: false },
+    { handle, call },
     {
       status,
       content,
@@ -104,72 +104,75 @@ async function advance(handle: RunHandle, call: CallState): Promise<void> {
   const tool = toolOf(handle, call);
   if (tool === undefined) {
     endCall(
-      handle,
-      call,
-      { name: call.call.name, polling: false },
+      { handle, call },
       { ...errorEnd({ status: 'error', errorClass: 'unknown_tool', summary: 'This tool is not there any more.' }), revision: 0, chars: 0 },
     );
     return;
   }
-  if (call.asksAnew) return requestApproval(handle, call, tool, { asks: call.asksAnew, mayHaveRun: call.wasStarted });
+  const open: OpenCall = { handle, call, tool };
+  if (call.asksAnew) return requestApproval(open, { asks: call.asksAnew, mayHaveRun: call.wasStarted });
   if (call.call.copyOf !== undefined && call.phase === 'prepared' && endCopy(handle, call, call.call.copyOf)) return;
   switch (call.phase) {
     case 'started':
-      return goOn(handle, call, tool);
+      return goOn(open);
     case 'decided':
-      return followDecision(handle, call, tool);
+      return followDecision(open);
     default:
-      return begin(handle, call, tool);
+      return begin(open);
   }
 }
 
 /** A call that a process had started and did not end. */
-async function goOn(handle: RunHandle, call: CallState, tool: ToolSpec): Promise<void> {
+async function goOn(open: OpenCall): Promise<void> {
+  const { tool } = open;
   if (!tool.repeatable && tool.agent === undefined) {
-    await requestApproval(handle, call, tool, {
+    await requestApproval(open, {
       asks: [{ by: 'core', reason: 'the run was interrupted while this call was under way: it may have happened' }],
       mayHaveRun: true,
     });
     return;
   }
-  const input = await inputOf(handle, call, tool);
-  if (input) await runCall(handle, call, tool, input.parsed);
+  const input = await inputOf(open);
+  if (input) await runCall(open, input.parsed);
 }
 
-async function begin(handle: RunHandle, call: CallState, tool: ToolSpec): Promise<void> {
-  const input = await inputOf(handle, call, tool);
+async function begin(open: OpenCall): Promise<void> {
+  const { handle, call, tool } = open;
+  const input = await inputOf(open);
   if (input === undefined || handle.stop) return;
-  if (endAtLimit(handle, call, tool)) return;
+  if (endAtLimit(open)) return;
   const asks: Ask[] = [...(call.call.asks ?? [])];
   if (tool.execute === undefined && tool.agent === undefined) asks.push({ by: 'core', reason: 'the caller runs this tool' });
-  const own = await needsApproval(handle, call, tool, input);
+  const own = await needsApproval(open, input);
   if (handle.stop) return;
   if (own !== undefined) asks.push({ by: 'approval', reason: own });
-  if (runsOnce(tool) && hasRun(handle, call, tool)) asks.push(equalCallRan);
+  if (runsOnce(tool) && hasRun(open)) asks.push(equalCallRan);
   if (asks.length > 0) {
-    await requestApproval(handle, call, tool, { asks, mayHaveRun: false });
+    await requestApproval(open, { asks, mayHaveRun: false });
     return;
   }
   // Calls that run together may have used the limit up meanwhile.
-  if (endAtLimit(handle, call, tool)) return;
-  await runCall(handle, call, tool, input.parsed);
+  if (endAtLimit(open)) return;
+  await runCall(open, input.parsed);
 }
 
-function endAtLimit(handle: RunHandle, call: CallState, tool: ToolSpec): boolean {
-  const limit = spentLimit(handle.state) ?? (hasToolCallsLeft(handle.state) ? undefined : 'toolCalls');
+function endAtLimit(open: OpenCall): boolean {
+  const { state } = open.handle;
+  const limit = spentLimit(state) ?? (hasToolCallsLeft(state) ? undefined : 'toolCalls');
   if (limit === undefined) return false;
-  endCall(handle, call, tool, { ...limitEnd(limit), revision: 0, chars: 0, limit });
+  endCall(open, { ...limitEnd(limit), revision: 0, chars: 0, limit });
   return true;
 }
 
 /** The parsed input of the revision that will run; a call whose recorded input does not fit any more is ended. */
-async function inputOf(handle: RunHandle, call: CallState, tool: ToolSpec): Promise<CallInput | undefined> {
+async function inputOf(open: OpenCall): Promise<CallInput | undefined> {
+  const { handle, call, tool } = open;
   const { id } = call.call;
   if (handle.parsed.has(id) && call.revision === call.call.revision) return { raw: call.input, parsed: handle.parsed.get(id) };
   const parsing = tool.input.parse(call.input);
   const parsed = isPromise(parsing) ? await parsing : parsing;
   if (parsed.ok) return { raw: call.input, parsed: deepFreeze(parsed.value) };
-  endCall(handle, call, tool, {
+  endCall(open, {
     ...errorEnd({
       status: 'error',
       errorClass: 'invalid_input',
@@ -183,7 +186,7 @@ async function inputOf(handle: RunHandle, call: CallState, tool: ToolSpec): Prom
 }
 
 /** Why the tool itself wants a person; undefined: it does not. A rule that throws wants one. */
-async function needsApproval(handle: RunHandle, call: CallState, tool: ToolSpec, input: CallInput): Promise<string | undefined> {
+async function needsApproval({ handle, call, tool }: OpenCall, input: CallInput): Promise<string | undefined> {
   const { approval } = tool;
   if (typeof approval !== 'function') return approval ? `${tool.name} needs an approval` : undefined;
   const failed = `the approval rule of ${tool.name} failed`;
@@ -213,7 +216,7 @@ function wasToldOfEqualCall(handle: RunHandle, { id, decision }: ApprovalResolve
   );
 }
 
-function hasRun(handle: RunHandle, call: CallState, tool: ToolSpec): boolean {
+function hasRun({ handle, call, tool }: OpenCall): boolean {
   const inputs = handle.state.effects?.get(tool.name);
   if (inputs === undefined) return false;
   const own = canonicalJson(call.input);
@@ -221,9 +224,7 @@ function hasRun(handle: RunHandle, call: CallState, tool: ToolSpec): boolean {
 }
 
 async function requestApproval(
-  handle: RunHandle,
-  call: CallState,
-  tool: ToolSpec,
+  { handle, call, tool }: OpenCall,
   { asks, mayHaveRun }: { readonly asks: readonly Ask[]; readonly mayHaveRun: boolean },
 ): Promise<void> {
   const { state } = handle;
@@ -247,17 +248,18 @@ async function requestApproval(
   handle.append({ type: 'approval.request', approval });
 }
 
-async function followDecision(handle: RunHandle, call: CallState, tool: ToolSpec): Promise<void> {
+async function followDecision(open: OpenCall): Promise<void> {
+  const { handle, call, tool } = open;
   const { decision } = call;
   if (decision?.decision === 'reject') {
-    endCall(handle, call, tool, { ...rejectedEnd(call, tool.name, decision.reason, tool.rejection), revision: 0, chars: 0 });
+    endCall(open, { ...rejectedEnd(call, decision.reason, tool.rejection), revision: 0, chars: 0 });
     return;
   }
-  const input = await inputOf(handle, call, tool);
+  const input = await inputOf(open);
   if (input === undefined) return;
-  if (endAtLimit(handle, call, tool)) return;
-  if (decision && runsOnce(tool) && hasRun(handle, call, tool) && !wasToldOfEqualCall(handle, decision)) {
-    await requestApproval(handle, call, tool, { asks: [equalCallRan], mayHaveRun: call.wasStarted });
+  if (endAtLimit(open)) return;
+  if (decision && runsOnce(tool) && hasRun(open) && !wasToldOfEqualCall(handle, decision)) {
+    await requestApproval(open, { asks: [equalCallRan], mayHaveRun: call.wasStarted });
     return;
   }
   if (decision?.decision === 'approve') {
@@ -273,14 +275,15 @@ async function followDecision(handle: RunHandle, call: CallState, tool: ToolSpec
     const ruling = isPromise(judging) ? await judging : judging;
     if (ruling.isStopped) return;
     if (ruling.refusal) {
-      endCall(handle, call, tool, { ...deniedEnd(ruling.refusal), revision: ruling.revision, chars: 0 });
+      endCall(open, { ...deniedEnd(ruling.refusal), revision: ruling.revision, chars: 0 });
       return;
     }
   }
-  await runCall(handle, call, tool, input.parsed);
+  await runCall(open, input.parsed);
 }
 
-function rejectedEnd(call: CallState, name: string, words: string | undefined, rejection: string | undefined) {
+function rejectedEnd(call: CallState, words: string | undefined, rejection?: string | undefined) {
+  const { name } = call.call;
   const mayHaveRun = call.phase === 'decided' && call.wasStarted;
   const summary = words !== undefined && words !== '' ? words : (rejection ?? `A person rejected this call of ${name}.`);
   return mayHaveRun
@@ -297,10 +300,10 @@ export function callLabel(handle: RunHandle, call: CallState) {
 }
 
 async function advanceHandoff(handle: RunHandle, call: CallState): Promise<void> {
-  const { name, handoff, asks } = call.call;
+  const { handoff, asks } = call.call;
   if (handoff === undefined) return;
   if (call.decision?.decision === 'reject') {
-    endCall(handle, call, { name, polling: false }, { ...rejectedEnd(call, name, call.decision.reason, undefined), revision: 0, chars: 0 });
+    endCall({ handle, call }, { ...rejectedEnd(call, call.decision.reason), revision: 0, chars: 0 });
     return;
   }
   await requestHandoffApproval(handle, call, { to: handoff.to, brief: handoff.brief, revision: call.revision, asks: asks ?? [] });

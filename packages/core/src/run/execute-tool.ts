@@ -1,0 +1,125 @@
+import type { ToolSpec } from '../define/specs.js';
+import { readToolError } from '../define/tool-error.js';
+import type { JsonObject } from '../model/types.js';
+import type { CallEnd, ErrorClass } from '../state/events.js';
+import type { RunHandle } from './handle.js';
+import { graceMs } from './handle.js';
+import { isPromise } from './is-promise.js';
+import { errorEnd, unknownEnd } from './observations.js';
+import type { OpenCall } from './open-call.js';
+
+/** What `execute` came to. */
+export type Outcome =
+  | { readonly kind: 'value'; readonly value: unknown }
+  | { readonly kind: 'error'; readonly summary: string; readonly errorClass: ErrorClass; readonly retryable: boolean }
+  | { readonly kind: 'end'; readonly end: CallEnd }
+  | { readonly kind: 'waiting' };
+
+/** What `execute` is told; its signal is made when it is first read. */
+class CallInfo {
+  private controller: AbortController | undefined;
+  private off: (() => void) | undefined;
+  isOver = false;
+  readonly progress = (note: string): void => {
+    if (!this.isOver) this.handle.emit({ type: 'tool.progress', callId: this.callId, tool: this.tool, note: String(note) });
+  };
+  constructor(
+    private readonly handle: RunHandle,
+    private readonly tool: string,
+    readonly callId: string,
+  ) {}
+  get context(): unknown {
+    return this.handle.root.context;
+  }
+  get run(): string {
+    return this.handle.state.id;
+  }
+  get agent(): string {
+    return this.handle.state.agent;
+  }
+  get idempotencyKey(): string {
+    return `${this.handle.state.id}/${this.callId}`;
+  }
+  get signal(): AbortSignal {
+    if (this.controller === undefined) {
+      const controller = new AbortController();
+      this.controller = controller;
+      this.off = this.handle.onStop(() => controller.abort(this.handle.signal.reason));
+    }
+    return this.controller.signal;
+  }
+  end(reason?: unknown): void {
+    this.isOver = true;
+    this.off?.();
+    if (reason !== undefined) this.controller?.abort(reason);
+  }
+}
+
+/** Calls the tool's function and waits for it, no longer than its deadline. Never rejects. */
+export async function executeTool({ handle, call, tool }: OpenCall, input: unknown): Promise<Outcome> {
+  const info = new CallInfo(handle, tool.name, call.call.id);
+  let given: unknown;
+  try {
+    given = tool.execute?.(input as never, info as never);
+    if (!isPromise(given)) {
+      info.end();
+      return { kind: 'value', value: given };
+    }
+  } catch (thrown) {
+    info.end();
+    return failed(tool, thrown);
+  }
+  const settled = await handle.wait(given, tool.timeoutMs, graceMs);
+  switch (settled.kind) {
+    case 'value':
+      info.end();
+      return { kind: 'value', value: settled.value };
+    case 'threw':
+      info.end();
+      return failed(tool, settled.error);
+    case 'late':
+      info.end(new DOMException(`${tool.name} took longer than ${tool.timeoutMs} ms.`, 'TimeoutError'));
+      return {
+        kind: 'end',
+        end: tool.repeatable
+          ? errorEnd({
+              status: 'error',
+              errorClass: 'timeout',
+              summary: `${tool.name}${namedArguments(tool, call.input)} took longer than ${tool.timeoutMs} ms and was stopped.`,
+              retryable: true,
+            })
+          : unknownEnd(tool.name, `it took longer than ${tool.timeoutMs} ms`),
+      };
+    case 'stopped':
+      info.end();
+      return { kind: 'end', end: unknownEnd(tool.name, 'the run was stopped before its result was seen') };
+    default:
+      return settled satisfies never;
+  }
+}
+
+/** Which arguments a call had, in the words of the tool's schema: tells equal tools' calls apart without a value. */
+function namedArguments({ input }: ToolSpec, given: JsonObject): string {
+  const { properties } = input.json;
+  const names = typeof properties === 'object' && properties !== null ? Object.keys(properties).filter((name) => name in given) : [];
+  return names.length === 0 ? '' : ` with ${names.join(', ')}`;
+}
+
+/** What a thrown or returned error of a tool says of it. */
+export function failed(tool: ToolSpec, thrown: unknown): Extract<Outcome, { kind: 'error' }> {
+  const own = readToolError(thrown);
+  let words: unknown;
+  try {
+    words = own?.message ?? (thrown instanceof Error ? thrown.message : typeof thrown === 'string' ? thrown : undefined);
+  } catch {
+    words = undefined;
+  }
+  // One sentence, no stack: the first line of the message.
+  const line = typeof words === 'string' ? (words.split('\n')[0] ?? '').trim() : '';
+  return {
+    kind: 'error',
+    summary: line === '' ? `${tool.name} failed.` : `${tool.name} failed: ${line}`,
+    errorClass: own?.errorClass ?? 'failed',
+    retryable: own?.retryable ?? false,
+  };
+}

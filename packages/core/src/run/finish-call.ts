@@ -1,0 +1,175 @@
+import { returnedHandoff } from '../define/definition.js';
+import { readDetailed } from '../define/detailed.js';
+import type { ReturnedHandoff, ToolSpec } from '../define/specs.js';
+import { readToolError } from '../define/tool-error.js';
+import type { OutputSubject } from '../define/types.js';
+import type { JsonValue, Label } from '../model/types.js';
+import { capText } from '../project/cap.js';
+import { describeIssues } from '../schema.js';
+import type { Refusal } from '../state/events.js';
+import { readJson } from './answer.js';
+import type { Outcome } from './execute-tool.js';
+import { failed } from './execute-tool.js';
+import type { Ruling } from './guard.js';
+import { judge } from './guard.js';
+import { graceMs } from './handle.js';
+import { isPromise } from './is-promise.js';
+import { coreLabel, errorEnd, unknownEnd, withheldEnd } from './observations.js';
+import type { OpenCall, ToolEnd } from './open-call.js';
+import { endCall } from './open-call.js';
+import { contentText, plainOutput } from './plain-output.js';
+import { standNow } from './plan.js';
+import { budget, project } from './project-output.js';
+import { rewriteText } from './rewrite-text.js';
+import type { Output } from './tool-output.js';
+import { judgeOutput, textOutput, toOutput } from './tool-output.js';
+
+/** Judges an outcome on `toolOutput`, projects it, and records the end. */
+export async function finishCall(open: OpenCall, outcome: Exclude<Outcome, { kind: 'waiting' }>): Promise<void> {
+  switch (outcome.kind) {
+    case 'end':
+      return endCall(open, { ...outcome.end, revision: 0, chars: 0 });
+    case 'error':
+      return finishError(open, outcome);
+    case 'value': {
+      const detailed = readDetailed(outcome.value);
+      const value = detailed ? detailed.output : outcome.value;
+      if (readToolError(value)) return finishError(open, failed(open.tool, value));
+      const returned = returnedHandoff(value);
+      return returned ? finishReturned(open, returned) : finishValue(open, value, detailed);
+    }
+    default:
+      return outcome satisfies never;
+  }
+}
+
+const labelOf = (tool: ToolSpec): Label => ({ origin: `tool:${tool.name}`, integrity: tool.flow.results });
+
+async function finishError(open: OpenCall, { summary, errorClass, retryable }: Extract<Outcome, { kind: 'error' }>): Promise<void> {
+  const label = labelOf(open.tool);
+  const ruling = await judgeOutput(open, { output: textOutput(summary), form: 'output', isError: true, label });
+  if (endIfHeld(open, ruling)) return;
+  const words = capText(contentText(ruling.value.content), budget(open.handle)).text;
+  endCall(open, {
+    ...errorEnd({ status: 'error', errorClass, summary: words, retryable, label }),
+    revision: ruling.revision,
+    chars: words.length,
+  });
+}
+
+async function finishReturned(open: OpenCall, returned: ReturnedHandoff): Promise<void> {
+  const { handle, call, tool } = open;
+  const output = textOutput(returned.text ?? `Handed off from ${handle.state.agent}.`);
+  const ruling = await judgeOutput(open, { output, form: 'output', isError: false, label: labelOf(tool) });
+  if (endIfHeld(open, ruling)) return;
+  handle.returned ??= new Map();
+  handle.returned.set(call.call.id, returned);
+  const to = typeof returned.target === 'string' ? returned.target : returned.target.name;
+  const brief = contentText(ruling.value.content);
+  endCall(open, {
+    status: 'ok',
+    content: `Handed off to ${to}.`,
+    label: coreLabel,
+    revision: ruling.revision,
+    chars: brief.length,
+    handoff: { to, brief, ...(returned.history ? { filtered: true as const } : {}) },
+  });
+}
+
+async function finishValue(open: OpenCall, given: unknown, detailed: ReturnType<typeof readDetailed>): Promise<void> {
+  const { tool } = open;
+  const misfit = tool.output && (await findMisfit(tool, given));
+  if (misfit !== undefined)
+    return endCall(open, {
+      ...errorEnd({
+        status: 'error',
+        errorClass: 'bad_result',
+        summary: `${tool.name} ran, but its result does not have its declared form: ${misfit}`,
+      }),
+      revision: 0,
+      chars: 0,
+    });
+  const label = labelOf(tool);
+  const ruling = await judgeOutput(open, { output: toOutput(given), form: 'output', isError: false, label });
+  if (endIfHeld(open, ruling)) return;
+  const { value: output, revision } = ruling;
+  const chars = contentText(output.content).length;
+
+  let details: JsonValue | undefined;
+  if (detailed) {
+    const judged = await judgeOutput(open, { output: toOutput(detailed.details), form: 'details', isError: false, label });
+    if (endIfHeld(open, judged, revision)) return;
+    details = judged.value.value;
+  }
+
+  const projected = await project(open, output, label);
+  if ('end' in projected) return endCall(open, { ...projected.end, revision, chars });
+  const end: { -readonly [K in keyof ToolEnd]: ToolEnd[K] } = { status: 'ok', content: projected.content, label, revision, chars };
+  if (projected.note !== undefined) end.note = projected.note;
+  if (projected.by !== undefined) end.projection = projected.by;
+  if (details !== undefined) end.details = details;
+  if (tool.endsRun) {
+    const answer = await judgeAnswer(open, output, label);
+    if (endIfHeld(open, { ...answer, refusal: answer.refusal ?? askRefusal(answer.asks) }, revision)) return;
+    const { text, value } = answer.value;
+    end.answer = { text, ...(value === undefined ? {} : { value }), revision: answer.revision };
+  }
+  endCall(open, end);
+}
+
+/** Ends a call whose result may not cross; `revision` is the one that was judged last of the result itself. */
+function endIfHeld(
+  open: OpenCall,
+  ruling: Pick<Ruling<unknown>, 'isStopped' | 'refusal' | 'revision'>,
+  revision = ruling.revision,
+): boolean {
+  const { handle, tool } = open;
+  const { isStopped, refusal } = ruling;
+  if (isStopped) {
+    endCall(open, { ...unknownEnd(tool.name, 'the run was stopped before its result was judged'), revision: 0, chars: 0 });
+    return true;
+  }
+  if (refusal === undefined) return false;
+  endCall(open, { ...withheldEnd(tool.name, refusal), revision, chars: 0 });
+  if (refusal.action === 'halt') handle.abort({ kind: 'halt' });
+  return true;
+}
+
+function askRefusal([ask]: Ruling<unknown>['asks']): Refusal | undefined {
+  return (
+    ask && { action: 'ask', surface: 'output', by: ask.by, reason: `${ask.reason} (an answer given by a tool cannot wait for a person)` }
+  );
+}
+
+async function findMisfit(tool: ToolSpec, value: unknown): Promise<string | undefined> {
+  const plain = plainOutput(value).value;
+  const parsing = tool.output?.parse(plain);
+  const parsed = isPromise(parsing) ? await parsing : parsing;
+  return parsed === undefined || parsed.ok ? undefined : describeIssues(parsed.issues);
+}
+
+/** The result of a tool that ends the run is judged as an answer. */
+function judgeAnswer({ handle, call }: OpenCall, output: Output, label: Label) {
+  const { agent, output: guards } = standNow(handle);
+  const given = { text: contentText(output.content), value: agent.output ? output.value : undefined };
+  return judge<{ readonly text: string; readonly value: JsonValue | undefined }>(handle, {
+    surface: 'output',
+    subject: `${handle.state.id}/${call.call.id}`,
+    revision: 0,
+    value: given,
+    guards,
+    about: call.call.id,
+    phases: 'both',
+    canAsk: true,
+    graceMs,
+    toSubject: ({ text, value }): OutputSubject =>
+      Object.freeze({ surface: 'output', content: text, label, value: value ?? text, final: true, kind: 'answer' }),
+    rewrite: (current, by) => {
+      const text = rewriteText(current.text, by);
+      if (text === undefined) return undefined;
+      if (current.value === undefined) return { value: { text, value: undefined } };
+      const { value } = readJson(text);
+      return value === undefined ? undefined : { value: { text, value } };
+    },
+  });
+}

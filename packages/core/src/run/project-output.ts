@@ -1,0 +1,90 @@
+import { GuardloopError } from '../errors.js';
+import type { Label, Part } from '../model/types.js';
+import { capText, projectedCapChars, resultCapChars } from '../project/cap.js';
+import { isOwnProjection } from '../project/own-projection.js';
+import type { CallEnd } from '../state/events.js';
+import type { RunHandle } from './handle.js';
+import { graceMs } from './handle.js';
+import { isPromise } from './is-promise.js';
+import { errorEnd, unknownEnd, withheldEnd } from './observations.js';
+import type { OpenCall } from './open-call.js';
+import { contentText, deepFreeze } from './plain-output.js';
+import type { Output } from './tool-output.js';
+import { judgeOutput, textOutput } from './tool-output.js';
+
+/** Characters that one result may take: 16,000, and 48,000 over the calls of a turn. */
+export function budget(handle: RunHandle): number {
+  return Math.min(resultCapChars, Math.floor(projectedCapChars / Math.max(1, handle.state.calls.size)));
+}
+
+/** What the model sees of a tool's output. */
+export interface Projected {
+  readonly content: string | readonly Part[];
+  readonly note?: string | undefined;
+  readonly by?: 'core' | 'user' | undefined;
+}
+
+/** Makes the model's form of an output that has passed: by the tool's projection, the run's, or else the cap. */
+export async function project(open: OpenCall, output: Output, label: Label): Promise<Projected | { readonly end: CallEnd }> {
+  const { handle, call, tool } = open;
+  const projection = tool.project ?? handle.root.settings.project;
+  if (projection === undefined) return cap(handle, output.content);
+  let made: unknown;
+  try {
+    const { signal } = handle;
+    const given = projection(output.value as never, {
+      context: handle.root.context,
+      run: handle.state.id,
+      tool: tool.name,
+      callId: call.call.id,
+      content: contentText(output.content),
+      signal,
+    });
+    if (isPromise(given)) {
+      const settled = await handle.wait(given, undefined, graceMs);
+      if (settled.kind !== 'value') throw settled.kind === 'threw' ? settled.error : undefined;
+      made = settled.value;
+    } else made = given;
+    if (typeof made !== 'string')
+      throw new GuardloopError('CONFIG_INVALID', `The projection of tool ${tool.name} gave a ${typeof made}. Return a string.`);
+  } catch {
+    return {
+      end: errorEnd({
+        status: 'error',
+        errorClass: 'failed',
+        summary: `${tool.name} ran, but its result could not be shown: its projection failed.`,
+        label,
+      }),
+    };
+  }
+  if (isOwnProjection(projection)) return { content: made as string, by: 'core' };
+  const ruling = await judgeOutput(open, { output: textOutput(made as string), form: 'projected', isError: false, label });
+  if (ruling.isStopped) return { end: unknownEnd(tool.name, 'the run was stopped before its result was judged') };
+  if (ruling.refusal) {
+    if (ruling.refusal.action === 'halt') handle.abort({ kind: 'halt' });
+    return { end: withheldEnd(tool.name, ruling.refusal) };
+  }
+  return { ...cap(handle, ruling.value.content), by: 'user' };
+}
+
+function cap(handle: RunHandle, content: string | readonly Part[]): Projected {
+  const most = budget(handle);
+  if (typeof content === 'string') {
+    if (content.length <= most) return { content };
+    const { text, note } = capText(content, most);
+    return note === undefined ? { content: text } : { content: text, note };
+  }
+  let left = most;
+  let note: string | undefined;
+  const parts = content.map((part) => {
+    if (part.type !== 'text' || part.text.length <= left) {
+      if (part.type === 'text') left -= part.text.length;
+      return part;
+    }
+    const cut = capText(part.text, Math.max(0, left));
+    left = 0;
+    note = cut.note;
+    return { ...part, text: cut.text };
+  });
+  return { content: note === undefined ? content : deepFreeze(parts), note };
+}
