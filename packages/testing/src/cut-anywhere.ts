@@ -9,6 +9,7 @@ export interface CutResult {
   readonly log: Log;
 }
 
+/** What {@link cutAnywhere} may be told. */
 export interface CutOptions {
   /** Whether a cut run may ask a person instead of ending the same. Default true. */
   readonly mayAsk?: boolean | ((prefix: Log, result: CutResult) => boolean) | undefined;

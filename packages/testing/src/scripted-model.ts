@@ -2,6 +2,7 @@ import type { JsonValue, Message, Model, ModelEvent, ModelRequest, Usage } from 
 import { GuardloopError } from '@guardloop/core/model';
 import type { Ending, Piece, Script, Step, Turn } from './script.js';
 
+/** What {@link scriptedModel} may be told. */
 export interface ScriptedModelOptions {
   /** Default `scripted`. */
   readonly id?: string | undefined;
@@ -20,6 +21,7 @@ export interface ScriptedModelOptions {
   readonly record?: boolean | undefined;
 }
 
+/** A model that follows a script and keeps what it was asked. */
 export interface ScriptedModel extends Model {
   /** Every request so far, in order, each with its own copy of the messages. Empty with `record: false`. */
   readonly requests: readonly ModelRequest[];

@@ -22,7 +22,7 @@ export function auditModelEnd(audit: Audit, run: RunAudit, event: ModelEndEvent)
   else if (turn !== event.turn) find(audit, event, `it ends turn ${event.turn}, but turn ${turn} is open`);
   if (event.status === 'ok') auditAnswer(audit, run, event);
   else auditNoAnswer(audit, run, event);
-  dropTurn(run, event.turn);
+  dropTurn(audit, run, event);
   run.openTurn = undefined;
   run.quarantine = undefined;
   if (event.status === 'ok' || event.status === 'refused') run.turn = event.turn;
@@ -130,7 +130,7 @@ export const names = (asks: readonly Ask[]): string => (asks.length === 0 ? 'nob
  * which answered beside the run's and the source's.
  */
 function findTargetGuards(run: RunAudit, subject: string, to: string | undefined): readonly Standing[] {
-  if (to !== undefined) return targetGuardsOf(run, to);
+  if (to !== undefined) return targetGuardsOf(run, to, 'handoff');
   const expected = new Set(
     standingOn(run, 'handoff').flatMap(({ entry, level }) => entry.phases.map((phase) => `${level} ${entry.name} ${phase}`)),
   );
@@ -140,7 +140,7 @@ function findTargetGuards(run: RunAudit, subject: string, to: string | undefined
   );
   const fits = (standing: readonly Standing[]): number =>
     others.filter(({ guardrail }) => standing.some(({ entry }) => entry.name === guardrail)).length;
-  const candidates = Object.keys(run.manifest.targets ?? {}).map((target) => targetGuardsOf(run, target));
+  const candidates = Object.keys(run.manifest.targets ?? {}).map((target) => targetGuardsOf(run, target, 'handoff'));
   const [best] = candidates.sort((left, right) => fits(right) - fits(left) || left.length - right.length);
   return best !== undefined && fits(best) > 0 ? best : [];
 }
@@ -184,13 +184,17 @@ function auditNoAnswer(audit: Audit, run: RunAudit, event: ModelEndEvent): void 
   checkRefusal(audit, event, { refusal: event.refusal, refused });
 }
 
-/** What was judged of an answer that is settled now counts no more. */
-function dropTurn(run: RunAudit, turn: number): void {
-  for (const key of run.pending.keys()) {
-    const [surface, subject = ''] = splitKey(key);
-    if (surface === 'input') continue;
-    if (subject === `${run.id}/${turn}` || subject.startsWith(`${run.id}/${turn}.`) || subject.startsWith(`${run.id}/${turn}/`))
-      run.pending.delete(key);
+/** What was judged of an answer that is settled now counts no more. Of a recorded one, all belongs to something in it. */
+function dropTurn(audit: Audit, run: RunAudit, event: ModelEndEvent): void {
+  const whole = `${run.id}/${event.turn}`;
+  for (const [key, verdicts] of run.pending) {
+    const [surface, subject] = splitKey(key);
+    const isPart = subject === whole || subject.startsWith(`${whole}.`) || subject.startsWith(`${whole}/`);
+    if (surface === 'input' || !isPart) continue;
+    run.pending.delete(key);
+    if (event.status !== 'ok') continue;
+    for (const { guardrail, seq } of verdicts)
+      find(audit, event, `the verdict of ${guardrail} at seq ${seq} is about ${surface} ${subject}, which is not in the answer`);
   }
 }
 

@@ -70,6 +70,7 @@ function requestCall(audit: Audit, run: RunAudit, on: { readonly event: Approval
   }
   call.open = approval;
   call.decision = undefined;
+  call.refused = undefined;
   call.wasAsked = true;
 }
 
@@ -133,7 +134,6 @@ function resolveEdit(
   const outcome = readGroup(audit, event, { run, wanted: { surface, subject, standing, phases: 'both', base: approval.revision + 1 } });
   if (event.revision !== outcome.revision)
     find(audit, event, `the edit is recorded at revision ${event.revision}, but its verdicts made ${outcome.revision}`);
-  call.revision = outcome.revision;
   if (outcome.refused) {
     if (event.input)
       find(
@@ -144,6 +144,7 @@ function resolveEdit(
     call.refused = outcome.refused;
     return;
   }
+  call.revision = outcome.revision;
   if (event.input === undefined) find(audit, event, 'the edit passed, but is not recorded');
   else call.input = event.input;
   if ((event.changed ?? false) !== outcome.rewrites > 0)

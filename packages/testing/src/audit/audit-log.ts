@@ -170,7 +170,7 @@ function auditRunEnd(audit: Audit, run: RunAudit, event: RunEndEvent): void {
   if (event.status === 'blocked') checkBlocked(audit, run, event);
   run.refusal = event.refusal;
   // Where a run is stopped, what was judged last may be void.
-  if (event.status === 'completed' || (event.status === 'blocked' && event.refusal?.surface === 'input')) {
+  if (event.status === 'completed' || event.status === 'blocked') {
     for (const verdict of [...run.pending.values()].flat())
       find(audit, event, `the verdict of ${verdict.guardrail} at seq ${verdict.seq} belongs to nothing that was judged`);
   }

@@ -3,7 +3,7 @@ import type { ConversationAudit } from './conversation-audit.js';
 import { commitEntry, hasPassed, idOf, markPassed, passKey, record, see, takeOver, viewAfter } from './conversation-audit.js';
 import type { Audit, RunAudit, Standing } from './run-audit.js';
 import { find, keyOf, runLevel, takeVerdicts } from './run-audit.js';
-import { readGroup, standingOn, unknownGuards } from './verdict-group.js';
+import { readGroup, standingOn, targetGuardsOf, unknownGuards } from './verdict-group.js';
 
 /** What enters an agent's view, and what its event says about it. */
 interface Entry {
@@ -176,16 +176,13 @@ function readRefusedItems(
   return readEntry(audit, event, { run, entry: { subject, agent: run.agent, standing, fresh, judged, isRefused: true } }).refused;
 }
 
-/**
- * The verdict by which a handoff was refused at the target's door. The target's manifest is in no event then: its own guardrails are those
- * that answered.
- */
+/** The verdict by which a handoff was refused at the target's door. Where no manifest tells of the target, its guardrails are those that answered. */
 export function readRefusedEntry(
   audit: Audit,
   run: RunAudit,
-  on: { readonly event: LogEvent; readonly callId: string; readonly to: string },
+  on: { readonly event: LogEvent; readonly callId: string; readonly to: string; readonly isKnown: boolean },
 ): GuardVerdictEvent | undefined {
-  const { event, callId, to } = on;
+  const { event, callId, to, isKnown } = on;
   const subject = `${run.id}/${callId}/input`;
   const pending = [...run.pending].flatMap(([key, verdicts]) => (key.startsWith('input ') ? verdicts : []));
   if (pending.length === 0) return undefined;
@@ -201,7 +198,7 @@ export function readRefusedEntry(
     entry: {
       subject,
       agent: to,
-      standing: [...runGuards, ...unknownGuards(pending, [])],
+      standing: [...runGuards, ...(isKnown ? targetGuardsOf(run, to, 'input') : unknownGuards(pending, []))],
       fresh: [...judged.filter((id) => isAskedAgain(run, to, id)), `${run.id}/${callId}/brief`],
       judged: judged.filter((id) => !isAskedAgain(run, to, id)),
       arisen,

@@ -61,6 +61,8 @@ interface Plan {
   readonly filter: 'none' | 'last' | 'words';
 }
 
+/** For a longer search: `RUNS=1000`. */
+const numRuns = Number(process.env.RUNS ?? 20);
 const surfaces: readonly Surface[] = ['input', 'toolInput', 'toolOutput', 'handoff', 'output'];
 const words = ['plain', 'deny-g0', 'deny-g1', 'halt-g2', 'ask-g0', 'ask-g1', 'mask-g0', 'mask-g1', 'mask-g2', 'fail-g1'];
 const word = fc.constantFrom(...words, 'plain', 'plain', 'plain');
@@ -248,7 +250,7 @@ const numbered = (events: readonly LogEvent[]): Log => ({
   events: events.map((event, index) => ({ ...event, seq: index + 1 })),
 });
 
-describe('runs made at random', () => {
+describe('runs made at random', { timeout: 60_000 + numRuns * 500 }, () => {
   it('pass the audit, whole and cut anywhere', async () => {
     await fc.assert(
       fc.asyncProperty(plan, async (given) => {
@@ -257,7 +259,7 @@ describe('runs made at random', () => {
         for (let length = 0; length < log.events.length; length += 1)
           expect(auditLog({ version: 1, events: log.events.slice(0, length) })).toEqual([]);
       }),
-      { numRuns: Number(process.env.RUNS ?? 25) },
+      { numRuns: numRuns },
     );
   });
 
@@ -267,7 +269,7 @@ describe('runs made at random', () => {
         const { log } = await finishTwo(first, second);
         expect(auditLog(log)).toEqual([]);
       }),
-      { numRuns: Number(process.env.RUNS ?? 25) },
+      { numRuns: numRuns },
     );
   });
 
@@ -286,7 +288,7 @@ describe('runs made at random', () => {
           ).not.toEqual([]);
         }
       }),
-      { numRuns: Number(process.env.RUNS ?? 25) },
+      { numRuns: numRuns },
     );
   });
 
@@ -298,7 +300,7 @@ describe('runs made at random', () => {
         for await (const event of streamed) void event;
         expect(normalLog((await streamed.result).log)).toEqual(normalLog(ran.log));
       }),
-      { numRuns: Number(process.env.RUNS ?? 25) },
+      { numRuns: numRuns },
     );
   });
 
@@ -318,7 +320,7 @@ describe('runs made at random', () => {
         });
         expect(report.differences).toEqual([]);
       }),
-      { numRuns: Number(process.env.RUNS ?? 25) },
+      { numRuns: numRuns },
     );
   });
 });
@@ -328,10 +330,10 @@ function isVoid(log: Log, verdict: GuardVerdictEvent): boolean {
   const kept = normalLog(log).filter((event) => event.type === 'guard.verdict');
   return !kept.some(
     (event) =>
-      event['guardrail'] === verdict.guardrail &&
-      event['surface'] === verdict.surface &&
-      event['phase'] === verdict.phase &&
-      event['revision'] === verdict.revision &&
-      event['action'] === verdict.action,
+      event.guardrail === verdict.guardrail &&
+      event.surface === verdict.surface &&
+      event.phase === verdict.phase &&
+      event.revision === verdict.revision &&
+      event.action === verdict.action,
   );
 }

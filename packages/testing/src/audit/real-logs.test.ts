@@ -297,6 +297,39 @@ const scenarios: Readonly<Record<string, () => Promise<Result>>> = {
       'hi',
       options,
     ) as Promise<Result>,
+  'a handoff returned by a tool that a person approved': async () => {
+    const guarding = defineTool({
+      name: 'guarding',
+      description: 'Hands over.',
+      input: z.object({}),
+      approval: true,
+      execute: () => handoff(billing, { brief: 'take over name 5' }),
+    });
+    const agent = agentOf([callTool('guarding', {})], { tools: [guarding] });
+    const first = (await run(agent, 'hi', options)) as Result;
+    if (first.status !== 'interrupted') throw new Error(`the run ended ${first.status}`);
+    return (await resume(agent, first.log, { ...options, decisions: { [first.approvals[0]?.id ?? '']: 'approve' } } as never)) as Result;
+  },
+  'two handoffs in one answer, the first returned by a tool': () =>
+    run(
+      agentOf([[callTool('returning', {}), callTool('transfer_to_billing', {}), callTool('returning', {})]], {
+        tools: [returning],
+        handoffs: [billing],
+      }),
+      'hi',
+      options,
+    ) as Promise<Result>,
+  'a view that writes, beside a check of the input': () =>
+    run(agentOf([callTool('find', { id: 'a' }), say('x')], { guardrails: [beside, local] }), 'fine', {
+      ...options,
+      view: (messages) => [{ text: 'summary name 5' }, ...messages],
+    }) as Promise<Result>,
+  'a view whose text is refused': play([say('x')], { view: () => [{ text: 'DENY' }] }),
+  'a view whose text is refused, beside a check of the input': () =>
+    run(agentOf([say('x')], { guardrails: [beside, local] }), 'fine name 5', {
+      ...options,
+      view: () => [{ text: 'DENY' }],
+    }) as Promise<Result>,
   'an approved handoff': async () => {
     const agent = agentOf([callTool('to_billing', { why: 'ASK' })], {
       handoffs: [handoff(billing, { name: 'to_billing', input: z.object({ why: z.string() }) })],
@@ -352,6 +385,8 @@ const expected: Readonly<Record<string, Result['status']>> = {
   'an interrupted call': 'interrupted',
   'an edit that a guardrail changed': 'interrupted',
   'a child run that halts': 'blocked',
+  'a view whose text is refused': 'blocked',
+  'a view whose text is refused, beside a check of the input': 'blocked',
 };
 
 /** Verdicts that an event commits; the others are void, and may be missing. */
@@ -473,6 +508,34 @@ describe('cutAnywhere', () => {
     expect(whole.status).toBe('completed');
     const report = await cutAnywhere(whole.log, (prefix) => resume(make(), prefix, { ...options, input: 'hi name 5' }), { mayAsk: false });
     expect(report.differences).toEqual([]);
+  });
+
+  it('asks anew where a cut comes between a decision and what follows from it', async () => {
+    const effects: string[] = [];
+    const write = defineTool({
+      name: 'write',
+      description: 'Writes.',
+      input: z.object({ to: z.string() }),
+      flow: { effect: 'write' },
+      approval: true,
+      execute: ({ to }) => `wrote ${effects.push(to)}`,
+    });
+    const make = () => agentOf([callTool('write', { to: 'x' }), say('done')], { tools: [write] });
+    const decisions = {
+      changed: { edit: { to: '5' } },
+      refused: { edit: { to: 'DENY' } },
+      given: { result: 'written by hand' },
+      rejected: { reject: 'no' },
+    };
+    for (const decision of Object.values(decisions)) {
+      const first = (await run(make(), 'hi', options)) as Result;
+      const approval = first.status === 'interrupted' ? first.approvals[0] : undefined;
+      const whole = await resume(make(), first.log, { ...options, decisions: { [approval?.id ?? '']: decision } });
+      effects.length = 0;
+      const report = await cutAnywhere(whole.log, (prefix) => resume(make(), prefix, options), { from: first.log.events.length + 1 });
+      expect(report.differences).toEqual([]);
+      expect(effects, `nothing runs that nobody approved, after ${JSON.stringify(decision)}`).toEqual([]);
+    }
   });
 
   it('tells what went otherwise: another end, a changed log, a rejection', async () => {

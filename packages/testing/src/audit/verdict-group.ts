@@ -38,11 +38,11 @@ export function standingOn(run: RunAudit, surface: Surface, tool?: string): read
   ];
 }
 
-/** What an agent that can be handed to has on `handoff`; its own agent asks no more than the source's. */
-export function targetGuardsOf(run: RunAudit, to: string): readonly Standing[] {
+/** What an agent that can be handed to has on a surface, as the source's manifest tells. On `handoff` the source's own ask once. */
+export function targetGuardsOf(run: RunAudit, to: string, surface: 'handoff' | 'input'): readonly Standing[] {
   const targets = run.manifest.targets ?? {};
-  const entries = to !== run.agent && Object.hasOwn(targets, to) ? (targets[to] ?? []) : [];
-  return entries.map((entry): Standing => ({ entry, level: 'agent' }));
+  const entries = Object.hasOwn(targets, to) && !(surface === 'handoff' && to === run.agent) ? (targets[to] ?? []) : [];
+  return entries.filter((entry) => entry.surfaces.includes(surface)).map((entry): Standing => ({ entry, level: 'agent' }));
 }
 
 /**

@@ -58,6 +58,7 @@ function dropRepeated(
   if (event.type === 'model.start' || event.type === 'model.end') run.early?.push(...committed, event);
   switch (event.type) {
     case 'input.accept':
+    case 'run.end':
       run.early = undefined;
       return;
     case 'model.start':
