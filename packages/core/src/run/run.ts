@@ -11,13 +11,15 @@ import { readInput, readOptions } from './options.js';
 import { resultOf } from './result.js';
 import { applyDecisions } from './stages/apply-decisions.js';
 import type { Completed, ResumeFunction, RunFunction, RunResult, RunStream, StreamFunction } from './types.js';
+import { whenAborted } from './when-aborted.js';
 
 /** Takes an entered run to its end, or to where it waits. Never rejects. */
 async function drive(handle: RunHandle, options: Options): Promise<RunResult> {
   if (handle.state.ended) return resultOf(handle);
-  const cancel = (): void => handle.abort({ kind: 'cancel', reason: options.signal?.reason });
-  if (options.signal?.aborted) cancel();
-  else options.signal?.addEventListener('abort', cancel, { once: true });
+  const { signal } = options;
+  const cancel = (): void => handle.abort({ kind: 'cancel', reason: signal?.reason });
+  const off = signal && !signal.aborted ? whenAborted(signal, cancel) : undefined;
+  if (signal?.aborted) cancel();
   const disarm = handle.armTimeLimit();
   try {
     await applyDecisions(handle).catch((thrown: unknown) => handle.abort(faultStop(handle, thrown)));
@@ -25,7 +27,7 @@ async function drive(handle: RunHandle, options: Options): Promise<RunResult> {
     await handle.barrier();
   } finally {
     disarm();
-    options.signal?.removeEventListener('abort', cancel);
+    off?.();
   }
   return resultOf(handle);
 }

@@ -1,0 +1,65 @@
+import type { RunResult, Usage } from '@guardloop/core';
+import { asTool, defineAgent, defineTool, GuardloopError, resume, run } from '@guardloop/core';
+import { callTool, endWith, failWith, say, scriptedModel } from '@guardloop/testing';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { ofType, sound, stored } from './sound.js';
+
+const approvalIds = (result: RunResult): readonly string[] => (result.status === 'interrupted' ? result.approvals.map(({ id }) => id) : []);
+const used = (inputTokens: number, outputTokens: number): Usage => ({ requests: 1, inputTokens, outputTokens });
+
+describe('K18', () => {
+  it('S186: what agents within agents use is counted once, over a pause, and each copy of a paused run counts for itself', async () => {
+    const gated = defineTool({ name: 'gated', description: 'G.', input: z.object({}), approval: true, execute: () => 'ok' });
+    const model = scriptedModel(
+      {
+        main: [[callTool('ask_helper', { input: '1' }, 'm1'), callTool('ask_helper', { input: '2' }, 'm2')], say('done')],
+        helper: [callTool('gated', {}, 'h1'), say('h')],
+      },
+      { usage: ({ agent }) => (agent === 'main' ? used(10, 5) : used(100, 50)) },
+    );
+    const helper = defineAgent({ name: 'helper', instructions: '', model, tools: [gated] });
+    const main = defineAgent({ name: 'main', instructions: '', model, tools: [asTool(helper, { name: 'ask_helper', description: 'H.' })] });
+    const first = await sound(run(main, 'go'));
+    expect(first.usage).toEqual({ requests: 3, inputTokens: 210, outputTokens: 105 });
+    const before = JSON.stringify(first.usage);
+    const decisions = Object.fromEntries(approvalIds(first).map((id) => [id, 'approve' as const]));
+    expect(Object.keys(decisions)).toHaveLength(2);
+    for (let copy = 0; copy < 2; copy += 1) {
+      const result = await sound(resume(main, stored(first.log), { decisions }).result);
+      expect(result).toMatchObject({ status: 'completed', output: 'done' });
+      expect(result.usage).toEqual({ requests: 6, inputTokens: 420, outputTokens: 210 });
+      const byAgent = new Map<string, number[]>();
+      for (const { agent, usage } of ofType(result.events, 'model.end')) {
+        const [input = 0, output = 0] = byAgent.get(agent) ?? [];
+        byAgent.set(agent, [input + usage.inputTokens, output + usage.outputTokens]);
+      }
+      expect(Object.fromEntries(byAgent)).toEqual({ main: [20, 10], helper: [400, 200] });
+      expect(JSON.stringify(first.usage)).toBe(before);
+    }
+  });
+
+  it('S186: a child’s use counts against the limits of its parent', async () => {
+    const model = scriptedModel(
+      { main: [callTool('ask', { input: 'x' }), say('never')], helper: [say('h')] },
+      { usage: ({ agent }) => (agent === 'main' ? used(10, 5) : used(100, 50)) },
+    );
+    const helper = defineAgent({ name: 'helper', instructions: '', model });
+    const main = defineAgent({ name: 'main', instructions: '', model, tools: [asTool(helper, { name: 'ask', description: 'A.' })] });
+    const result = await sound(run(main, 'go', { limits: { tokens: 100 } }));
+    expect(result).toMatchObject({ status: 'exhausted', limit: 'tokens', usage: { requests: 2, inputTokens: 110, outputTokens: 55 } });
+    expect(model.requests).toHaveLength(2);
+  });
+
+  it('S186: refused, failed and odd answers count once, and what is no finite number counts as nothing', async () => {
+    const odd = { requests: 1, inputTokens: Number.NaN, outputTokens: Number.POSITIVE_INFINITY, cost: -1 } as Usage;
+    const lost = new GuardloopError('MODEL_FAILED', 'Lost.', {
+      isRetryable: true,
+      details: { usage: { requests: 1, inputTokens: 7, outputTokens: 1 } },
+    });
+    const model = scriptedModel([[callTool('nothing'), endWith({ usage: odd })], [endWith({ usage: used(3, 1) })], [failWith(lost)]]);
+    const result = await sound(run(defineAgent({ name: 'a', instructions: '', model }), 'go'));
+    expect(result.status).toBe('failed');
+    expect(result.usage).toMatchObject({ requests: 3, inputTokens: 10, outputTokens: 2 });
+  });
+});
