@@ -25,6 +25,7 @@ export interface SafeCause {
   readonly requestId?: string | undefined;
 }
 
+/** What a {@link GuardloopError} holds beside code and message. */
 export interface ErrorOptions {
   readonly cause?: unknown;
   readonly isRetryable?: boolean | undefined;

@@ -26,6 +26,7 @@ export interface Coverage {
    */
   readonly unguarded: readonly Surface[];
 }
+/** What {@link coverage} takes beside the agent. */
 export interface CoverageOptions {
   /** The run's guardrails, as `run` gets them. */
   readonly guardrails?: readonly Guardrail[] | undefined;

@@ -3,6 +3,7 @@ import type { $ZodType } from 'zod/v4/core';
 import type { JsonObject, Label, Message, Model, ModelSettings, Part, Via } from '../model/types.js';
 import type { ErrorClass, Limits, Surface } from '../state/events.js';
 
+/** A value, or a promise of it. */
 export type Awaitable<T> = T | PromiseLike<T>;
 declare const types: unique symbol;
 /** Why an option is refused; shown in the compiler's message. */
@@ -11,24 +12,29 @@ export interface Only<out Why extends string> {
 }
 
 // ------------------------------------------------------------------------------------------------ verdicts
+/** It crosses as it is. Made by {@link allow}. */
 export interface Allow {
   readonly action: 'allow';
 }
+/** Something else crosses in its place. Made by {@link rewrite}; only a guardrail's `rewrite` may answer with it. */
 export interface Rewrite<out V = unknown> {
   readonly action: 'rewrite';
   readonly value: V;
   readonly reason: string;
 }
+/** A person decides. Made by {@link ask}. */
 export interface AskVerdict {
   readonly action: 'ask';
   readonly reason: string;
 }
+/** This one thing is refused, and the model is told why. Made by {@link deny}. */
 export interface Deny {
   readonly action: 'deny';
   readonly reason: string;
   /** What the person is told instead. Author's text, not guarded. */
   readonly reply?: string | undefined;
 }
+/** The run ends. Made by {@link halt}. */
 export interface Halt {
   readonly action: 'halt';
   readonly reason: string;
@@ -68,6 +74,7 @@ export interface InputItem {
 export interface InputSubject extends SubjectBase<'input'> {
   readonly items: readonly InputItem[];
 }
+/** A call, before it runs. */
 export interface ToolInputSubject extends SubjectBase<'toolInput'> {
   readonly tool: string;
   readonly callId: string;
@@ -77,6 +84,7 @@ export interface ToolInputSubject extends SubjectBase<'toolInput'> {
   readonly raw: JsonObject;
   readonly flow: ResolvedFlow;
 }
+/** What a call gave, before the model, the log or a projection gets it. */
 export interface ToolOutputSubject extends SubjectBase<'toolOutput'> {
   readonly tool: string;
   readonly callId: string;
@@ -90,6 +98,7 @@ export interface ToolOutputSubject extends SubjectBase<'toolOutput'> {
   readonly form: 'output' | 'details' | 'projected';
   readonly projected?: true | undefined;
 }
+/** A handoff, before the swap. */
 export interface HandoffSubject extends SubjectBase<'handoff'> {
   readonly from: string;
   readonly to: string;
@@ -98,6 +107,7 @@ export interface HandoffSubject extends SubjectBase<'handoff'> {
   readonly history: readonly Message[];
   readonly callId: string;
 }
+/** An answer, before it is shown or recorded. */
 export interface OutputSubject extends SubjectBase<'output'> {
   /** The structured answer, raw; of text, the text. */
   readonly value: unknown;
@@ -145,7 +155,9 @@ export interface GuardInfo<out C = unknown> {
   /** Aborted when the answer is not needed any more, and at the deadline. */
   readonly signal: AbortSignal;
 }
+/** Looks at what will cross, and answers. It may throw or be late: that is a failure, which refuses unless its author wrote otherwise. */
 export type Check<S extends Surface, C = unknown> = (subject: Subject<S>, info: GuardInfo<C>) => Awaitable<Verdict<S>>;
+/** As {@link Check}, in the phase before, and may put something else in the subject's place. */
 export type Rewriter<S extends Surface, C = unknown> = (
   subject: Subject<S>,
   info: GuardInfo<C>,
@@ -192,12 +204,14 @@ export interface RewritingGuardrail<C, S extends Surface> extends GuardrailOptio
 }
 /** Rewrites text while it flows: answers `allow` or spans, nothing else, and has no `check`. */
 export interface WindowGuardrail<C, S extends Surface> extends GuardrailOptions<S> {
+  /** Called with pieces of the text as they come; spans are offsets in `content`. */
   readonly rewrite: (subject: Subject<S>, info: GuardInfo<C>) => Awaitable<Allow | Rewrite<readonly Span[]>>;
   /** No span is longer than this many characters or depends on more than this many on either side: text may flow twice this far behind the model. */
   readonly window: 'output' extends S ? number : Only<"`window` needs 'output' in `on`">;
   readonly check?: undefined;
   readonly beside?: undefined;
 }
+/** What `defineGuardrail` takes. */
 export type GuardrailDef<C, S extends Surface> = CheckingGuardrail<C, S> | RewritingGuardrail<C, S> | WindowGuardrail<C, S>;
 
 // ------------------------------------------------------------------------------------------------ answers
@@ -210,6 +224,7 @@ export interface Answer<out N extends string = string, out O = unknown> {
 export interface Unresolved<out N extends string = string> {
   readonly unresolved: N;
 }
+/** Where a run can end: an answer, or a handoff to a name that is not resolved yet. */
 export type Route = Answer | Unresolved;
 
 // ------------------------------------------------------------------------------------------------ schemas
@@ -236,6 +251,7 @@ export interface Flow<K extends string = string> {
   /** Arguments that decide over where something goes or how much. */
   readonly authority?: readonly K[] | undefined;
 }
+/** {@link Flow}, with what holds where the author said nothing. */
 export interface ResolvedFlow {
   readonly effect: 'none' | 'read' | 'write' | 'send';
   readonly results: 'trusted' | 'untrusted';
@@ -257,6 +273,7 @@ export interface ToolInfo<out C = unknown> {
   /** Shown to watchers as `tool.progress`; not guarded, so say nothing that a person may not see. */
   progress(note: string): void;
 }
+/** A tool, as `defineTool` and `asTool` make it. */
 export interface Tool<in C = never, out N extends string = string, out I = unknown, out A extends Route = never> {
   readonly name: N;
   readonly description: string;
@@ -287,6 +304,7 @@ type HandoffContext<R> = [Extract<Awaited<R>, Handoff>] extends [never]
     : never;
 type HandoffAnswers<R> = Awaited<R> extends infer Result ? (Result extends Handoff<never, infer A> ? A : never) : never;
 
+/** The second argument of a projection. */
 export interface ProjectionInfo<out C = unknown> {
   readonly context: C;
   readonly run: string;
@@ -341,10 +359,12 @@ type OutputSchema<R, W> = unknown extends R
   : [R] extends [W]
     ? $ZodType<unknown, W> | StandardSchema<unknown, W>
     : Only<'what `execute` gives does not fit `output`'>;
+/** What `defineTool` takes. */
 export interface ToolDef<C, N extends string, I extends object, Raw, R, W = unknown> extends ToolOptions<C, N, I, Raw, R> {
   readonly input: $ZodType<I, Raw> | StandardSchema<I>;
   /** What it returns. A result that does not fit becomes the error `bad_result`. */
   readonly output?: OutputSchema<NoInfer<Output<R>>, W> | undefined;
+  /** Called at most once for a call, unless the tool is repeatable. What it throws is told to the model as the tool's own words. */
   readonly execute: (input: I, info: ToolInfo<C>) => R;
 }
 /** A tool without `execute`: the caller runs it and gives its result to `resume`. */
@@ -357,13 +377,16 @@ export interface CallerToolDef<C, N extends string, I extends object, Raw> exten
 export interface JsonToolDef<C, N extends string, R> extends ToolOptions<C, N, JsonObject, Record<string, unknown>, R> {
   readonly input: JsonSchema;
   readonly output?: $ZodType | StandardSchema | JsonSchema | undefined;
+  /** Left out: the caller runs the tool. */
   readonly execute?: ((input: JsonObject, info: ToolInfo<C>) => R) | undefined;
 }
 
 // ------------------------------------------------------------------------------------------------ handoffs
+/** A handoff, as {@link handoff} makes it: an entry of an agent's `handoffs`, or what a tool returns. */
 export interface Handoff<in C = never, out A extends Route = Route> {
   readonly [types]: { readonly kind: 'handoff'; context(context: C): void; readonly answers: A };
 }
+/** The second argument of a handoff's `history`. */
 export interface HistoryInfo<out C = unknown> {
   readonly context: C;
   readonly from: string;
@@ -372,6 +395,7 @@ export interface HistoryInfo<out C = unknown> {
 }
 /** What the target of a handoff sees of the history: messages it was given, in their order. It may not part a call from its result. */
 export type HistoryFilter<C = unknown> = (messages: readonly Message[], info: HistoryInfo<C>) => Awaitable<readonly Message[]>;
+/** What {@link handoff} takes beside the target. */
 export interface HandoffDef<I = unknown, C = unknown> {
   /** Of the tool that the model calls. Default `transfer_to_<agent>`. */
   readonly name?: string | undefined;
@@ -386,6 +410,7 @@ export interface HandoffDef<I = unknown, C = unknown> {
 }
 
 // ------------------------------------------------------------------------------------------------ policy
+/** The second argument of a rule's `when`. */
 export interface PolicyInfo<out C = unknown> {
   readonly context: C;
   readonly tool: string;
@@ -395,11 +420,14 @@ export interface PolicyInfo<out C = unknown> {
   readonly untrustedReads: readonly UntrustedRead[];
   readonly signal: AbortSignal;
 }
+/** What a rule answers. */
 export type PolicyAction = 'allow' | 'ask' | 'deny' | 'halt';
 /** What a rule is about: a tool, or the names that fit a pattern. */
 export type RuleTool = Tool<never, string, unknown, Route> | string;
+/** One rule of a policy. */
 export interface PolicyRule<C, T> {
   readonly tool: T;
+  /** Whether the rule fits this call; left out: always. Answers at once. If it throws, the call is refused. */
   readonly when?: ((input: T extends Tool<never, string, infer I, Route> ? I : unknown, info: PolicyInfo<C>) => boolean) | undefined;
   readonly then: PolicyAction;
   readonly reason?: string | undefined;
@@ -414,6 +442,7 @@ export interface PolicyDef<C, T extends readonly unknown[]> {
 }
 
 // ------------------------------------------------------------------------------------------------ agents
+/** An agent, as `defineAgent` makes it. */
 export interface Agent<in C = never, out A extends Route = Answer> {
   readonly name: string;
   readonly description: string | undefined;
@@ -440,10 +469,12 @@ export interface Answers<N extends string, O, T, H> {
       : A
     : never;
 }
+/** What functions that are asked before each model call are told. */
 export interface TurnInfo<out C = unknown> {
   readonly context: C;
   readonly turn: number;
 }
+/** What `defineAgent` takes. */
 export interface AgentDef<C, N extends string, O, T, H> {
   /** Unique among the agents reachable from each other. */
   readonly name: N;
@@ -451,7 +482,9 @@ export interface AgentDef<C, N extends string, O, T, H> {
   readonly description?: string | undefined;
   /** Computed once per activation of the agent. */
   readonly instructions: string | ((info: { readonly context: C; readonly signal: AbortSignal }) => Awaitable<string>);
+  /** Or a function, asked before each model call. */
   readonly model: Model | ((info: TurnInfo<C>) => Model);
+  /** Or a function, asked before each model call. */
   readonly settings?: ModelSettings | ((info: TurnInfo<C>) => ModelSettings) | undefined;
   readonly tools?: readonly T[] | undefined;
   readonly handoffs?: readonly H[] | undefined;
@@ -465,6 +498,7 @@ export interface AgentDef<C, N extends string, O, T, H> {
 }
 
 // ------------------------------------------------------------------------------------------------ the define functions
+/** The define functions, for one context type. */
 export interface Definers<C> {
   readonly defineAgent: <
     const N extends string,
@@ -485,6 +519,7 @@ export interface Definers<C> {
   readonly defineGuardrail: <const S extends Surface>(def: GuardrailDef<C, S>) => Guardrail<C, S>;
   readonly definePolicy: <const T extends readonly RuleTool[]>(def: PolicyDef<C, T>) => Guardrail<C, 'toolInput'>;
 }
+/** What {@link asTool} takes beside the agent. */
 export interface AsToolOptions<N extends string, I> {
   readonly name: N;
   readonly description: string;

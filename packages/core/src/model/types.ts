@@ -2,6 +2,7 @@
 
 /** Any JSON value. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue | undefined };
+/** A JSON object. */
 export type JsonObject = { readonly [key: string]: JsonValue | undefined };
 
 /** Who made a piece of text. */
@@ -13,6 +14,7 @@ export interface Label {
   readonly integrity: 'trusted' | 'untrusted';
 }
 
+/** A piece of text. */
 export interface TextPart {
   readonly type: 'text';
   readonly text: string;
@@ -37,11 +39,13 @@ export interface FilePart {
   readonly name?: string | undefined;
   readonly label?: Label | undefined;
 }
+/** A piece of a message. */
 export type Part = TextPart | ImagePart | FilePart;
 
 /** How a user-role item came into an agent's view. */
 export type Via = 'user' | 'session' | 'handoff' | 'view' | 'parent' | 'developer';
 
+/** What an agent is told in the user's role: by a user, a handoff, a view, or the parent of a child run. */
 export interface UserMessage {
   readonly role: 'user';
   /** Unique in the log. */
@@ -69,6 +73,7 @@ export interface NativeMessage {
   readonly message: JsonValue;
 }
 
+/** What a model answered. */
 export interface AssistantMessage {
   readonly role: 'assistant';
   /** Unique in the log. */
@@ -98,6 +103,7 @@ export interface ToolMessage {
   readonly label: Label;
 }
 
+/** An item of a transcript. */
 export type Message = UserMessage | AssistantMessage | ToolMessage;
 
 /** What one or several model calls used. Counts are tokens. */
@@ -114,6 +120,7 @@ export interface Usage {
   readonly cost?: number | undefined;
 }
 
+/** A tool as it is offered to a model. */
 export interface ToolSpec {
   readonly name: string;
   readonly description: string;
@@ -121,6 +128,7 @@ export interface ToolSpec {
   readonly schema: JsonObject;
 }
 
+/** Whether the model may, must or must not call a tool. */
 export type ToolChoice = 'auto' | 'required' | 'none' | { readonly tool: string };
 
 /** Settings that every adapter maps to its provider. An adapter refuses or warns about what its provider does not have. */
@@ -139,6 +147,7 @@ export interface ModelSettings {
   readonly extra?: { readonly [provider: string]: JsonObject } | undefined;
 }
 
+/** One model call. */
 export interface ModelRequest {
   /** The active agent. */
   readonly agent: string;
@@ -168,6 +177,7 @@ export type ModelCall =
   | { readonly providerId?: string | undefined; readonly name: string; readonly input: JsonValue }
   | { readonly providerId?: string | undefined; readonly name: string; readonly unparsable: string };
 
+/** What a model's stream consists of. */
 export type ModelEvent =
   | { readonly type: 'text.delta'; readonly text: string }
   | { readonly type: 'reasoning.delta'; readonly text: string }

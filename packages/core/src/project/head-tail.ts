@@ -2,6 +2,7 @@ import type { Projection } from '../define/types.js';
 import { checkMaxChars, headAndTail } from './cap.js';
 import { ownProjection } from './own-projection.js';
 
+/** What {@link headTail} takes. */
 export interface HeadTailOptions {
   /** Characters (UTF-16 units) kept, half of them from the beginning; the mark between the halves comes on top. */
   readonly maxChars: number;

@@ -4,6 +4,7 @@ import type { JsonValue } from '../model/types.js';
 import { checkMaxChars, headAndTail, resultCapChars } from './cap.js';
 import { ownProjection } from './own-projection.js';
 
+/** What {@link jsonFields} takes. */
 export interface JsonFieldsOptions<K extends string> {
   /** Names of fields that stay with their whole value, wherever they stand. */
   readonly keep: readonly K[];

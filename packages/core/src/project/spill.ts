@@ -17,6 +17,7 @@ export interface ObservationStore {
   /** Undefined for a key that is not there. */
   get(key: string): Awaitable<string | undefined>;
 }
+/** What {@link spill} takes. */
 export interface SpillOptions {
   /** Characters (UTF-16 units) of the output shown to the model; a shorter output is shown whole and not stored. */
   readonly maxChars: number;

@@ -39,6 +39,7 @@ export type Observer =
 export interface ViewText {
   readonly text: string;
 }
+/** The second argument of a view. */
 export interface ViewInfo<out C = unknown> {
   readonly context: C;
   readonly agent: string;

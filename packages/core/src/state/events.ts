@@ -40,6 +40,7 @@ export interface Limits {
   /** Equal calls with equal results before a notice; twice that ends the run. Default 3. */
   readonly repeats: number;
 }
+/** The name of a limit. */
 export type LimitName = keyof Limits;
 /** Limits as JSON: `null` stands for `Infinity`. */
 export type RecordedLimits = { readonly [K in LimitName]: number | null };
@@ -84,6 +85,7 @@ interface Durable<T extends string> {
   readonly answers?: string | undefined;
 }
 
+/** A run begins. Nothing of its input is in the log before `input.accept`. */
 export interface RunStartEvent extends Durable<'run.start'> {
   /** Who writes; a new one for each process that enters the run. */
   readonly writer: string;
@@ -94,6 +96,7 @@ export interface RunStartEvent extends Durable<'run.start'> {
   /** In child runs: the call of the parent that started it. */
   readonly call?: string | undefined;
 }
+/** A process enters a run that is in the log already. */
 export interface RunResumeEvent extends Durable<'run.resume'> {
   readonly writer: string;
   readonly manifest: Manifest;
@@ -133,6 +136,7 @@ export interface GuardVerdictEvent extends Durable<'guard.verdict'> {
   /** Milliseconds that the answer took. */
   readonly ms: number;
 }
+/** The input has passed and is recorded; history that was judged with it is named. */
 export interface InputAcceptEvent extends Durable<'input.accept'> {
   readonly subject: string;
   /** How many rewrites the entry took. */
@@ -146,13 +150,15 @@ export interface InputAcceptEvent extends Durable<'input.accept'> {
   /** The item revisions, where above 0. */
   readonly revisions?: { readonly [item: string]: number } | undefined;
 }
-/** What an agent sees: references to recorded messages, with text where it was changed, or whole items that a view or brief made. */
+/** A recorded message with other text. */
 export interface ViewText {
   readonly id: string;
   readonly text: string;
 }
+/** What an agent sees: references to recorded messages, with text where it was changed, or whole items that a view or brief made. */
 export type ViewEntry = string | ViewText | UserMessage;
 
+/** A model call begins. Counts as a turn, also when it is made again after a cut. */
 export interface ModelStartEvent extends Durable<'model.start'> {
   readonly turn: number;
   readonly model: string;
@@ -166,6 +172,7 @@ export interface ModelStartEvent extends Durable<'model.start'> {
   readonly final?: LimitName | undefined;
 }
 
+/** Why a call gave no result, for the model. */
 export type ErrorClass =
   | 'invalid_input'
   | 'unknown_tool'
@@ -222,6 +229,7 @@ export interface RecordedCall extends ToolCall {
   /** Present when the call will not run. */
   readonly end?: CallEnd | undefined;
 }
+/** A model call has ended: the answer in the form that passed, or what became of it. */
 export interface ModelEndEvent extends Durable<'model.end'> {
   readonly turn: number;
   readonly status: 'ok' | 'refused' | 'failed' | 'aborted';
@@ -263,6 +271,7 @@ interface ApprovalBase<S extends 'toolInput' | 'handoff' | 'output'> {
   readonly reason: string;
   readonly asks: readonly Ask[];
 }
+/** A person is asked about a call. */
 export interface CallApproval extends ApprovalBase<'toolInput'> {
   readonly tool: string;
   readonly callId: string;
@@ -272,6 +281,7 @@ export interface CallApproval extends ApprovalBase<'toolInput'> {
   /** The tool has no `execute`: the caller runs it and answers with `{ result }`. */
   readonly caller?: true | undefined;
 }
+/** A person is asked about a handoff. */
 export interface HandoffApproval extends ApprovalBase<'handoff'> {
   readonly tool: string;
   readonly callId: string;
@@ -293,14 +303,17 @@ export type Approval = CallApproval | HandoffApproval | OutputApproval;
 
 /** A person's decision, as given to `resume`. */
 export type Decision = 'approve' | { readonly reject: string } | { readonly edit: object } | { readonly result: unknown };
+/** Decisions by approval id. */
 export type Decisions = Readonly<Record<string, Decision>>;
 
+/** A person is asked. */
 export interface ApprovalRequestEvent extends Durable<'approval.request'> {
   readonly approval: Approval;
   /** For a quarantined answer: its turn and what it used. */
   readonly turn?: number | undefined;
   readonly usage?: Usage | undefined;
 }
+/** A person has decided. */
 export interface ApprovalResolveEvent extends Durable<'approval.resolve'> {
   readonly id: string;
   readonly subject: string;
@@ -316,6 +329,7 @@ export interface ApprovalResolveEvent extends Durable<'approval.resolve'> {
   /** With `changed`: what is asked anew. */
   readonly asks?: readonly Ask[] | undefined;
 }
+/** A call begins: from here on its effect may have happened. */
 export interface ToolStartEvent extends Durable<'tool.start'> {
   readonly callId: string;
   readonly tool: string;
@@ -325,6 +339,7 @@ export interface ToolStartEvent extends Durable<'tool.start'> {
   /** A declared write or send: runs once for an input in a run. */
   readonly once?: true | undefined;
 }
+/** A call has ended. Each call has exactly one. */
 export interface ToolEndEvent extends Durable<'tool.end'>, CallEnd {
   readonly callId: string;
   readonly tool: string;
@@ -349,6 +364,7 @@ export interface ToolEndEvent extends Durable<'tool.end'>, CallEnd {
   /** The tool `endsRun`: this is the run's answer, in the form that passed `output`. */
   readonly answer?: { readonly text: string; readonly value?: JsonValue | undefined; readonly revision: number } | undefined;
 }
+/** The active agent was swapped. */
 export interface HandoffEvent extends Durable<'handoff'> {
   readonly callId: string;
   /** The ToolMessage's id of the call it ends; left out where a tool's returned handoff was already ended. */
@@ -380,8 +396,10 @@ export interface RecordedError {
   readonly details?: JsonObject | undefined;
   readonly cause?: SafeCause | undefined;
 }
+/** How a run ended. */
 export type RunStatus = 'completed' | 'interrupted' | 'blocked' | 'exhausted' | 'cancelled' | 'failed';
 
+/** A run has ended. After it the run has no more events, unless `run.resume` reopens it. */
 export interface RunEndEvent extends Durable<'run.end'> {
   readonly status: Exclude<RunStatus, 'interrupted'>;
   /** completed, and exhausted after `finalize`: the answer's text, or its JSON. */
@@ -418,9 +436,11 @@ interface Watch<T extends string> {
   readonly agent: string;
   readonly parent?: string | undefined;
 }
+/** A model call begins. */
 export interface TurnStartEvent extends Watch<'turn.start'> {
   readonly turn: number;
 }
+/** A piece of text that may be shown. */
 export interface TextDeltaEvent extends Watch<'text.delta'> {
   readonly turn: number;
   readonly text: string;
@@ -432,6 +452,7 @@ export interface TextRetractEvent extends Watch<'text.retract'> {
   readonly chars: number;
   readonly reason: string;
 }
+/** A piece of reasoning, where the run shows it. */
 export interface ReasoningDeltaEvent extends Watch<'reasoning.delta'> {
   readonly turn: number;
   readonly text: string;
@@ -442,15 +463,18 @@ export interface ToolDeltaEvent extends Watch<'tool.delta'> {
   readonly tool: string;
   readonly text: string;
 }
+/** A note from a running tool. */
 export interface ToolProgressEvent extends Watch<'tool.progress'> {
   readonly callId: string;
   readonly tool: string;
   readonly note: string;
 }
+/** An attempt of a model call failed, and another follows. */
 export interface ModelRetryEvent extends Watch<'model.retry'> {
   readonly attempt: number;
   readonly waitMs: number;
 }
+/** An observer threw. */
 export interface ObserverErrorEvent extends Watch<'observer.error'> {
   /** Which event's observer failed. */
   readonly event: string;
@@ -467,6 +491,7 @@ export type WatchEvent =
   | ModelRetryEvent
   | ObserverErrorEvent;
 
+/** Everything that a watcher sees. */
 export type RunEvent = LogEvent | WatchEvent;
 
 /** A run's, or a session's, whole log. Plain JSON. */
