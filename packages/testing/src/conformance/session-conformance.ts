@@ -3,11 +3,11 @@ import { GuardloopError } from '@guardloop/core';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 /** What the suite may be told beside how a store is made. */
-export interface SessionConformanceOptions {
+export interface SessionConformanceOptions<S extends SessionStore = SessionStore> {
   /** Closes what {@link sessionConformance} was given; called once, after all tests. */
-  readonly close?: ((store: SessionStore) => PromiseLike<void> | void) | undefined;
+  readonly close?: ((store: S) => PromiseLike<void> | void) | undefined;
   /** Opens the same storage anew, as another process would. With it the suite also tests that logs outlive the store that wrote them. */
-  readonly reopen?: (() => PromiseLike<SessionStore> | SessionStore) | undefined;
+  readonly reopen?: (() => PromiseLike<S> | S) | undefined;
   /** Events in the large batch. Default 2,000. */
   readonly batchSize?: number | undefined;
 }
@@ -22,20 +22,20 @@ export interface SessionConformanceOptions {
  * sessionConformance('memorySession', () => memorySession());
  * ```
  */
-export function sessionConformance(
+export function sessionConformance<S extends SessionStore>(
   name: string,
-  makeStore: () => PromiseLike<SessionStore> | SessionStore,
-  options: SessionConformanceOptions = {},
+  makeStore: () => PromiseLike<S> | S,
+  options: SessionConformanceOptions<S> = {},
 ): void {
   describe(`${name} is a session store`, () => {
-    let store: SessionStore;
+    let store: S;
     beforeAll(async () => {
       store = await makeStore();
     });
     afterAll(async () => {
       await options.close?.(store);
     });
-    const suite: Suite = { store: () => store, options };
+    const suite: Suite<S> = { store: () => store, options };
     testOrder(suite);
     testConflicts(suite);
     testContents(suite);
@@ -43,9 +43,9 @@ export function sessionConformance(
   });
 }
 
-interface Suite {
-  store(): SessionStore;
-  readonly options: SessionConformanceOptions;
+interface Suite<S extends SessionStore> {
+  store(): S;
+  readonly options: SessionConformanceOptions<S>;
 }
 
 let sessions = 0;
@@ -105,7 +105,7 @@ async function expectConflict(appending: Promise<void>): Promise<void> {
 
 const seqs = (events: readonly LogEvent[]): readonly number[] => events.map(({ seq }) => seq);
 
-function testOrder({ store, options }: Suite): void {
+function testOrder<S extends SessionStore>({ store, options }: Suite<S>): void {
   it('gives nothing for an id that was never appended to', async () => {
     expect(await store().load(newId())).toEqual([]);
     expect(await store().load(newId(), 7)).toEqual([]);
@@ -170,7 +170,7 @@ function testOrder({ store, options }: Suite): void {
   });
 }
 
-function testConflicts({ store }: Suite): void {
+function testConflicts<S extends SessionStore>({ store }: Suite<S>): void {
   it('refuses a stale writer, and stores nothing of its batch', async () => {
     const id = newId();
     await store().append(id, batch(1, 3, 'first'), 0);
@@ -260,7 +260,7 @@ const oddStrings = [
   '𐏿 東京 עברית',
 ];
 
-function testContents({ store, options }: Suite): void {
+function testContents<S extends SessionStore>({ store, options }: Suite<S>): void {
   it('S204: gives back any string as it was: U+0000, lone surrogates, escapes, every script', async () => {
     const id = newId();
     const events = oddStrings.map((text, index) => batch(index + 1, 1, text)[0]).filter((event) => event !== undefined);
@@ -299,7 +299,7 @@ function testContents({ store, options }: Suite): void {
   });
 }
 
-function testIsolation({ store }: Suite): void {
+function testIsolation<S extends SessionStore>({ store }: Suite<S>): void {
   it('is not changed through the arrays that it was given or gave', async () => {
     const id = newId();
     const given = [...batch(1, 2, 'x')];
