@@ -1,10 +1,13 @@
 // The guides name everything that is public.
+import { existsSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
 import type { CallStatus, ErrorClass, LimitName, LogEvent, ResumeOptions, RunOptions, RunStatus, WatchEvent } from '@guardloop/core';
 import * as core from '@guardloop/core';
 import * as testing from '@guardloop/testing';
 import * as conformance from '@guardloop/testing/conformance';
 import { describe, expect, test } from 'vitest';
-import { markdownFiles, readPage } from './pages.js';
+import { linksOf } from './markdown.js';
+import { markdownFiles, readPage, root } from './pages.js';
 
 const guides = markdownFiles()
   .filter((path) => /^docs\/[^/]+\.md$/.test(path))
@@ -80,6 +83,14 @@ describe('the guides', () => {
       .flatMap((line) => /^\| (`[^|]+) \|/.exec(line)?.[1] ?? [])
       .join('\n');
     for (const names of [core.errorCodes, statuses, calls, classes, limits]) expect(missing(named(names), rows)).toEqual([]);
+  });
+
+  test('README.md lists every example', () => {
+    const examples = readdirSync(join(root, 'examples'), { withFileTypes: true }).filter(
+      (entry) => entry.isDirectory() && existsSync(join(root, 'examples', entry.name, 'main.ts')),
+    );
+    const links = linksOf(readPage('docs/README.md'));
+    expect(examples.filter(({ name }) => !links.includes(`../examples/${name}/main.ts`)).map(({ name }) => name)).toEqual([]);
   });
 
   test('streaming.md names every event', () => {
