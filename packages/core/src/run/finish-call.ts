@@ -77,7 +77,7 @@ async function finishReturned(open: OpenCall, returned: ReturnedHandoff): Promis
 }
 
 async function finishValue(open: OpenCall, given: unknown, detailed: ReturnType<typeof readDetailed>): Promise<void> {
-  const { tool } = open;
+  const { handle, tool } = open;
   const misfit = tool.output && (await findMisfit(tool, given));
   if (misfit !== undefined)
     return endCall(open, {
@@ -112,6 +112,16 @@ async function finishValue(open: OpenCall, given: unknown, detailed: ReturnType<
     const answer = await judgeAnswer(open, output, label);
     if (endIfHeld(open, { ...answer, refusal: answer.refusal ?? askRefusal(answer.asks) }, revision)) return;
     const { text, value } = answer.value;
+    const { output: schema } = standNow(handle).agent;
+    if (schema) {
+      const parsing = schema.parse(value ?? text);
+      const parsed = isPromise(parsing) ? await parsing : parsing;
+      if (!parsed.ok) {
+        const summary = `${tool.name} ran, but its result is no answer in the wanted form: ${describeIssues(parsed.issues)}`;
+        return endCall(open, { ...errorEnd({ status: 'error', errorClass: 'bad_result', summary }), revision, chars });
+      }
+      handle.answer = { value: parsed.value };
+    }
     end.answer = { text, ...(value === undefined ? {} : { value }), revision: answer.revision };
   }
   endCall(open, end);

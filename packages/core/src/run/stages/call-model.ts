@@ -244,23 +244,28 @@ class Reader {
 
   async read(): Promise<void> {
     const { open, handle } = this;
-    const { channel } = handle.root;
+    // A run that nobody watches, as most child runs, waits for no reader.
+    const channel = handle.isStreamed ? handle.root.channel : undefined;
     this.reading = open.first ?? open.events.next();
     for (;;) {
       const { value: event, done } = await this.reading;
       if (done || this.isOver) return;
+      if (this.end) throw this.misstep(event.type === 'end' ? 'ended its answer twice' : 'went on after the end of its answer');
       switch (event.type) {
         case 'text.delta': {
+          if (typeof event.text !== 'string') throw this.misstep('gave a text that is none');
           this.text += event.text;
           const waiting = this.release.push(event.text);
           if (waiting !== undefined) await waiting;
           break;
         }
         case 'reasoning.delta':
+          if (typeof event.text !== 'string') throw this.misstep('gave a text that is none');
           this.reasoning += event.text;
           if (this.isReasoningShown) handle.emit({ type: 'reasoning.delta', turn: open.turn, text: event.text });
           break;
         case 'tool.call':
+          if (!isCall(event.call)) throw this.misstep('gave a call without a name or arguments');
           this.calls.push(event.call);
           break;
         case 'retry':
@@ -268,7 +273,6 @@ class Reader {
           handle.emit({ type: 'model.retry', attempt: event.attempt, waitMs: event.waitMs });
           break;
         case 'end':
-          if (this.end) throw new GuardloopError('MODEL_PROTOCOL', `Model ${open.model.id} ended its answer twice.`);
           this.end = event;
           break;
         default:
@@ -280,8 +284,29 @@ class Reader {
         if (this.isOver) return;
       }
       this.reading = open.events.next();
+      // The answer is whole: a stream that stays open holds it up no longer.
+      if (this.end && (await handle.wait(this.reading, leaveMs)).kind === 'late') {
+        open.events.return?.().then(undefined, () => undefined);
+        return;
+      }
     }
   }
+
+  private misstep(what: string): GuardloopError {
+    return new GuardloopError(
+      'MODEL_PROTOCOL',
+      `Model ${this.open.model.id} ${what}. Nothing of it was recorded; resume the run to ask again.`,
+      {
+        isRetryable: true,
+      },
+    );
+  }
+}
+
+function isCall(call: unknown): call is ModelCall {
+  if (typeof call !== 'object' || call === null) return false;
+  const { name, unparsable } = call as { readonly name?: unknown; readonly unparsable?: unknown };
+  return typeof name === 'string' && (typeof unparsable === 'string' || (unparsable === undefined && 'input' in call));
 }
 
 /** What a failed call used, where its adapter knows. */
