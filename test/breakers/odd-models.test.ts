@@ -61,7 +61,6 @@ it('lets an agent that is used as a tool go on, however much of another one’s 
   const ended: string[] = [];
   const observers = [(event: RunEvent) => void (event.type === 'tool.end' && ended.push(event.callId))];
   const events = stream(desk, 'hello', { observers });
-  await new Promise((resolve) => setTimeout(resolve, 20));
-  expect(ended).toEqual(['1.1']);
+  await expect.poll(() => ended).toEqual(['1.1']);
   expect((await events.result).status).toBe('completed');
 });

@@ -1,6 +1,6 @@
 import { coverageOf } from '../define/coverage.js';
 import { guardrailSpecOf } from '../define/definition.js';
-import { DefinitionReader, describe, invalid, isName } from '../define/definition-reader.js';
+import { DefinitionReader, describe, invalid, isName, property } from '../define/definition-reader.js';
 import { readGuardrails } from '../define/guardrail.js';
 import type { AgentSpec, GuardrailSpec, ProjectFunction } from '../define/specs.js';
 import type { AssistantMessage, Label, Model, Part, UserMessage } from '../model/types.js';
@@ -65,7 +65,7 @@ export function readOptions(door: 'run' | 'stream' | 'resume', given: unknown, a
   )
     reader.refuse('concurrency', 'Give a whole number from 1.');
   const signal = reader.get('signal');
-  if (signal !== undefined && typeof (signal as AbortSignal).addEventListener !== 'function')
+  if (signal !== undefined && typeof property(signal, 'addEventListener') !== 'function')
     reader.refuse('signal', 'Give an AbortSignal, or leave it out.');
   const runId = reader.get('runId');
   if (runId !== undefined && (!isName(runId) || runId.includes('/')))
@@ -75,7 +75,7 @@ export function readOptions(door: 'run' | 'stream' | 'resume', given: unknown, a
     limits: reader.get('limits') as Options['limits'],
     onLimit: reader.choice('onLimit', ['stop', 'finalize']),
     guards,
-    observers: reader.list('observers') as readonly Observer[],
+    observers: readObservers(reader.list('observers')),
     signal: signal as AbortSignal | undefined,
     clock: readClock(reader.get('clock')),
     settings: {
@@ -131,11 +131,15 @@ function refuseGaps(agent: AgentSpec, guards: readonly GuardrailSpec[]): void {
 
 function withMethods<T>(given: unknown, name: string, methods: readonly string[]): T | undefined {
   if (given === undefined) return undefined;
-  const isFit =
-    typeof given === 'object' &&
-    given !== null &&
-    methods.every((method) => typeof (given as Record<string, unknown>)[method] === 'function');
+  const isFit = typeof given === 'object' && methods.every((method) => typeof property(given, method) === 'function');
   return isFit ? (given as T) : invalid(`The option \`${name}\` is ${describe(given)}. Give an object with ${methods.join(', ')}.`);
+}
+
+function readObservers(given: readonly unknown[]): readonly Observer[] {
+  for (const observer of given)
+    if (typeof observer !== 'function' && (typeof observer !== 'object' || observer === null))
+      invalid(`An entry of the option \`observers\` is ${describe(observer)}. Give a function, or an object of functions by event type.`);
+  return given as readonly Observer[];
 }
 
 function readClock(given: unknown): Clock {
@@ -144,7 +148,8 @@ function readClock(given: unknown): Clock {
 
 export function readSession(given: unknown): SessionReference | undefined {
   if (given === undefined) return undefined;
-  const { store, id } = (typeof given === 'object' && given !== null ? given : {}) as { store?: unknown; id?: unknown };
+  const store = property(given, 'store');
+  const id = property(given, 'id');
   withMethods(store ?? null, 'session.store', ['load', 'append']);
   if (typeof id !== 'string' || id === '') invalid(`The option \`session\` has ${describe(id)} as \`id\`. Give a text that is not empty.`);
   return given as SessionReference;
