@@ -1,7 +1,7 @@
 import type { InputItem, InputSubject } from '../define/types.js';
 import type { Label, Message } from '../model/types.js';
+import { hasPassed, withText } from '../state/conversation.js';
 import type { Refusal, ViewText } from '../state/events.js';
-import { hasPassed, withText } from '../state/state.js';
 import type { Matter } from './guard.js';
 import { judge } from './guard.js';
 import type { RunHandle } from './handle.js';

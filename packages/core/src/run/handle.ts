@@ -3,8 +3,8 @@ import type { AgentSpec, GuardrailSpec, ProjectFunction, ReturnedHandoff } from 
 import { GuardloopError, safeCause } from '../errors.js';
 import type { AssistantMessage, JsonObject, Message, Model, ModelEvent, UserMessage } from '../model/types.js';
 import type { Action, LimitName, LogEvent, RunEvent, WatchEvent } from '../state/events.js';
+import { apply } from '../state/fold.js';
 import type { LogState, RunState } from '../state/state.js';
-import { apply } from '../state/state.js';
 import type { Channel } from './channel.js';
 import type { Clock } from './clock.js';
 import type { Observers } from './observers.js';

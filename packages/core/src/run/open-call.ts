@@ -1,6 +1,6 @@
 import type { ToolSpec } from '../define/specs.js';
 import type { CallState } from '../state/state.js';
-import { countRepeat } from '../state/state.js';
+import { countRepeat } from '../state/turn.js';
 import type { LogDraft, RunHandle } from './handle.js';
 
 /** A call that has not ended, the tool it is of, and its run. */

@@ -1,9 +1,9 @@
 import { resolveAgents } from '../define/resolve.js';
 import type { ToolSpec } from '../define/specs.js';
+import { isUntrustedView } from '../state/conversation.js';
 import type { ErrorClass, Refusal } from '../state/events.js';
 import { recordLimits, resolveLimits } from '../state/limits.js';
 import type { RunState } from '../state/state.js';
-import { isUntrustedView } from '../state/state.js';
 import { RunHandle } from './handle.js';
 import type { OpenCall } from './open-call.js';
 import { manifestOf, standOf } from './plan.js';

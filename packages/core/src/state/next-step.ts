@@ -1,6 +1,6 @@
 import type { LimitName, Limits } from './events.js';
+import { limitReached } from './limit-reached.js';
 import type { CallState, Ending, RunState } from './state.js';
-import { limitReached } from './state.js';
 
 /** What the loop does next. */
 export type Step =

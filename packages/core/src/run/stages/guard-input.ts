@@ -1,5 +1,5 @@
+import { changeTexts } from '../../state/conversation.js';
 import type { Ending } from '../../state/state.js';
-import { changeTexts } from '../../state/state.js';
 import { enter } from '../enter.js';
 import type { RunHandle } from '../handle.js';
 import { standNow } from '../plan.js';

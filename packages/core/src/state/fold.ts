@@ -1,0 +1,395 @@
+import type { AssistantMessage, Usage } from '../model/types.js';
+import {
+  acceptActivation,
+  activate,
+  addMessage,
+  changeTexts,
+  closeActivation,
+  idsOf,
+  newConversation,
+  resolveView,
+  setView,
+  taste,
+  withoutCall,
+  withoutNative,
+} from './conversation.js';
+import type { Approval, ApprovalResolveEvent, HandoffEvent, LogEvent, Manifest, ModelEndEvent, ToolEndEvent, ViewEntry } from './events.js';
+import { addUsage, noUsage, readLimits } from './limits.js';
+import type { LogState, RunState } from './state.js';
+import { newLogState } from './state.js';
+import { closeTurn, countRepeat, developer, settleTurn } from './turn.js';
+
+const emptyManifest: Manifest = { run: [], agent: [], tools: {} };
+
+/** Folds events into a new state. */
+export function fold(events: Iterable<LogEvent>): LogState {
+  const state = newLogState();
+  for (const event of events) apply(state, event);
+  return state;
+}
+
+/** Adds one event to the state. Pure apart from the state given: no I/O, no clock. */
+export function apply(state: LogState, event: LogEvent): void {
+  state.seq = event.seq;
+  if (event.type === 'run.start') {
+    startRun(state, event);
+    return;
+  }
+  const run = state.runs.get(event.run);
+  if (run === undefined) return;
+  spendTime(run, event.at, event.type === 'run.resume');
+  switch (event.type) {
+    case 'run.resume':
+      state.writer = event.writer;
+      run.manifest = event.manifest;
+      if (event.limits) run.limits = readLimits(event.limits);
+      if (event.onLimit) run.onLimit = event.onLimit;
+      if (event.reopens) reopen(run);
+      // Before its input is accepted, nothing has happened in a run.
+      for (const each of state.runs.values()) if (!each.accepted) each.viewItems = undefined;
+      return;
+    case 'guard.verdict':
+      return;
+    case 'input.accept':
+      run.accepted = true;
+      acceptActivation(run.conversation);
+      if (event.changed) run.conversation.view = [...changeTexts(run.conversation.view, event.changed)];
+      for (const item of event.items) addMessage(run.conversation, item);
+      return;
+    case 'model.start':
+      run.usedTurns += 1;
+      if (event.final) run.finalizing = event.final;
+      if (event.view) keepViewItems(run, event.view);
+      return;
+    case 'model.end':
+      endAnswer(run, event);
+      return;
+    case 'approval.request':
+      requestApproval(run, event.approval, event.turn ?? 0, event.usage);
+      return;
+    case 'approval.resolve':
+      resolveApproval(run, event);
+      return;
+    case 'tool.start': {
+      const call = run.calls.get(event.callId);
+      if (call === undefined) return;
+      call.phase = 'started';
+      call.wasStarted = true;
+      for (let each: RunState | undefined = run; each; each = each.parent) each.usedToolCalls += 1;
+      if (event.once) {
+        run.effects ??= new Map();
+        const inputs = run.effects.get(event.tool);
+        if (inputs) inputs.push({ callId: event.callId, input: event.input });
+        else run.effects.set(event.tool, [{ callId: event.callId, input: event.input }]);
+      }
+      return;
+    }
+    case 'tool.end':
+      endCall(run, event);
+      return;
+    case 'handoff':
+      handOver(run, event);
+      return;
+    case 'handoff.refused': {
+      const call = run.calls.get(event.callId);
+      if (call) {
+        call.end = { ...event, id: `${run.id}/${event.callId}` };
+        call.phase = 'ended';
+      }
+      if (event.limit) run.limitHit = event.limit;
+      if (event.refusal?.action === 'halt') run.ending ??= { status: 'blocked', refusal: event.refusal };
+      closeTurn(run);
+      return;
+    }
+    case 'run.end':
+      run.ended = event;
+      if (event.reply !== undefined && run.accepted) {
+        addMessage(run.conversation, {
+          role: 'assistant',
+          id: `${run.id}/reply`,
+          agent: run.agent,
+          text: event.reply,
+          calls: [],
+          label: { origin: 'developer', integrity: 'trusted' },
+        });
+      }
+      if (run.parent === undefined) closeActivation(run.conversation);
+      return;
+    default:
+      event satisfies never;
+  }
+}
+
+function startRun(state: LogState, event: Extract<LogEvent, { type: 'run.start' }>): void {
+  const parent = event.parent === undefined ? undefined : state.runs.get(event.parent);
+  const conversation = parent === undefined ? state.conversation : newConversation();
+  const run: RunState = {
+    id: event.run,
+    parent,
+    parentCall: event.call,
+    conversation,
+    startSeq: event.seq,
+    limits: readLimits(event.limits),
+    onLimit: event.onLimit ?? 'stop',
+    manifest: emptyManifest,
+    agent: event.agent,
+    accepted: false,
+    turn: 0,
+    agentTurn: 0,
+    calls: new Map(),
+    openIndex: -1,
+    quarantine: undefined,
+    viewItems: undefined,
+    answer: undefined,
+    note: undefined,
+    ending: undefined,
+    ended: undefined,
+    usage: noUsage,
+    usedTurns: 0,
+    usedToolCalls: 0,
+    usedHandoffs: 0,
+    repairs: 0,
+    empties: 0,
+    limitHit: undefined,
+    finalizing: undefined,
+    repeated: 0,
+    repeats: new Map(),
+    effects: undefined,
+    approvals: 0,
+    activeMs: 0,
+    lastAt: event.at,
+    children: undefined,
+  };
+  run.manifest = event.manifest;
+  state.writer = event.writer;
+  state.runs.set(run.id, run);
+  if (parent) {
+    if (run.parentCall !== undefined) {
+      parent.children ??= new Map();
+      parent.children.set(run.parentCall, run);
+    }
+    spendTime(parent, event.at, false);
+  } else {
+    state.root = run;
+    if (conversation.agent !== undefined && conversation.agent !== event.agent) {
+      setView(conversation, conversation.messages.map(withoutNative));
+    }
+  }
+  const view = conversation.view === conversation.messages ? 'all' : idsOf(conversation.view);
+  activate(conversation, { agent: event.agent, manifest: event.manifest, view });
+}
+
+function spendTime(run: RunState, at: number, isResume: boolean): void {
+  for (let each: RunState | undefined = run; each; each = each.parent) {
+    if (!isResume && at > each.lastAt) each.activeMs += at - each.lastAt;
+    each.lastAt = at;
+  }
+}
+
+function reopen(run: RunState): void {
+  run.ended = undefined;
+  run.ending = undefined;
+  run.answer = undefined;
+  run.limitHit = undefined;
+  run.finalizing = undefined;
+  run.empties = 0;
+  run.repairs = 0;
+  run.repeated = 0;
+  const last = run.conversation.activations.at(-1);
+  if (last && run.parent === undefined) last.end = undefined;
+}
+
+function keepViewItems(run: RunState, view: readonly ViewEntry[]): void {
+  for (const entry of view) {
+    if (typeof entry === 'string' || !('role' in entry)) continue;
+    const [part] = entry.parts;
+    if (part?.type !== 'text') continue;
+    run.viewItems ??= new Map();
+    run.viewItems.set(part.text, entry);
+  }
+}
+
+function endAnswer(run: RunState, event: ModelEndEvent): void {
+  // What a quarantined answer used was counted when it was put there.
+  if (run.quarantine === undefined) spendUsage(run, event.usage);
+  run.note = undefined;
+  run.quarantine = undefined;
+  if (event.status === 'aborted') return;
+  if (event.status === 'failed') {
+    if (event.error) run.ending = { status: 'failed', error: event.error };
+    return;
+  }
+  run.turn += 1;
+  if (event.status === 'refused') {
+    const { refusal } = event;
+    run.repairs += 1;
+    if (refusal) {
+      if (refusal.action === 'halt' || refusal.failed || refusal.by === 'model' || run.repairs > run.limits.repairs)
+        run.ending = { status: 'blocked', refusal };
+      else run.note = `Your last answer was refused: ${refusal.reason}. Give another answer.`;
+    } else if (run.repairs > run.limits.repairs) {
+      run.ending = {
+        status: 'failed',
+        error: {
+          code: 'OUTPUT_INVALID',
+          message: `The answer of agent ${run.agent} did not fit its output schema: ${event.misfit ?? ''}.`,
+          isRetryable: true,
+        },
+      };
+    } else run.note = `Your last answer did not fit the wanted form: ${event.misfit ?? ''}. Give the whole answer again in that form.`;
+    return;
+  }
+  if (event.empty) {
+    run.empties += 1;
+    if (run.empties > 1)
+      run.ending = {
+        status: 'failed',
+        error: {
+          code: 'MODEL_PROTOCOL',
+          message: `The model of agent ${run.agent} answered twice with neither text nor call.`,
+          isRetryable: true,
+        },
+      };
+    else run.note = 'Your last answer was empty. Answer, or call a tool.';
+    return;
+  }
+  run.repairs = 0;
+  run.empties = 0;
+  const message: AssistantMessage = {
+    role: 'assistant',
+    id: event.id,
+    agent: event.agent,
+    text: event.text,
+    calls: event.calls.map(({ id, providerId, name, input }) =>
+      providerId === undefined ? { id, name, input } : { id, providerId, name, input },
+    ),
+    label: event.label,
+    ...(event.native === undefined ? {} : { native: event.native }),
+  };
+  addMessage(run.conversation, message);
+  if (event.calls.length === 0) {
+    run.answer = event.value === undefined ? { text: event.text } : { text: event.text, value: event.value };
+    return;
+  }
+  run.openIndex = run.conversation.messages.length - 1;
+  run.calls = new Map();
+  for (const call of event.calls) {
+    run.calls.set(call.id, {
+      call,
+      input: call.input,
+      key: undefined,
+      brief: undefined,
+      revision: call.revision,
+      phase: 'prepared',
+      approval: undefined,
+      decision: undefined,
+      asksAnew: undefined,
+      wasStarted: false,
+      end: undefined,
+      returned: undefined,
+    });
+    if (call.end?.refusal?.action === 'halt') run.ending ??= { status: 'blocked', refusal: call.end.refusal };
+  }
+}
+
+function spendUsage(run: RunState, usage: Usage): void {
+  for (let each: RunState | undefined = run; each; each = each.parent) each.usage = addUsage(each.usage, usage);
+}
+
+function requestApproval(run: RunState, approval: Approval, turn: number, usage: Usage | undefined): void {
+  run.approvals += 1;
+  if (approval.surface === 'output') {
+    run.quarantine = { approval, turn, usage: usage ?? noUsage, decision: undefined };
+    if (usage) spendUsage(run, usage);
+    return;
+  }
+  const call = run.calls.get(approval.callId);
+  if (call === undefined) return;
+  call.phase = 'waiting';
+  call.asksAnew = undefined;
+  call.approval = approval;
+  if (approval.surface === 'handoff') {
+    call.brief = approval.brief;
+    call.revision = approval.revision;
+  }
+}
+
+function resolveApproval(run: RunState, event: ApprovalResolveEvent): void {
+  if (run.quarantine?.approval.id === event.id) {
+    run.quarantine.decision = event;
+    return;
+  }
+  for (const call of run.calls.values()) {
+    if (call.approval?.id !== event.id) continue;
+    const { asks } = call.approval;
+    call.approval = undefined;
+    if (event.input) {
+      call.input = event.input;
+      call.key = undefined;
+      call.revision = event.revision;
+    }
+    // A refused edit and a given result end the call with the next event; without it they have come to nothing.
+    const isOpen = event.decision === 'result' || (event.decision === 'edit' && event.input === undefined);
+    if (event.changed || isOpen) {
+      call.asksAnew = event.asks ?? asks;
+      call.phase = call.wasStarted ? 'started' : 'prepared';
+    } else {
+      call.phase = 'decided';
+      call.decision = event;
+    }
+    return;
+  }
+}
+
+function endCall(run: RunState, event: ToolEndEvent): void {
+  const call = run.calls.get(event.callId);
+  if (call === undefined) return;
+  call.end = event;
+  call.phase = event.handoff ? 'handoff' : 'ended';
+  call.returned = event.handoff;
+  if (event.limit) run.limitHit = event.limit;
+  if (event.refusal?.action === 'halt') run.ending ??= { status: 'blocked', refusal: event.refusal };
+  if (!event.polling && event.status !== 'aborted' && event.copyOf === undefined) {
+    const count = countRepeat(run, call, event.content, true);
+    run.repeated = Math.max(run.repeated, count);
+    if (count >= run.limits.repeats * 2) run.ending ??= { status: 'exhausted', limit: 'repeats' };
+  }
+  closeTurn(run);
+}
+
+function handOver(run: RunState, event: HandoffEvent): void {
+  const call = run.calls.get(event.callId);
+  if (call) {
+    call.phase = 'ended';
+    call.end = { status: 'ok', content: `Handed off to ${event.to}.`, label: developer, id: `${run.id}/${event.callId}` };
+  }
+  for (const each of run.calls.values()) if (each.phase !== 'ended') each.phase = 'ended';
+  settleTurn(run);
+  run.calls = new Map();
+  run.openIndex = -1;
+  run.usedHandoffs += 1;
+  run.repairs = 0;
+  run.empties = 0;
+  run.repeated = 0;
+  run.repeats.clear();
+  run.note = undefined;
+  run.viewItems = undefined;
+  run.agent = event.to;
+  run.agentTurn = run.turn;
+  run.manifest = { ...event.manifest, run: run.manifest.run };
+  const { conversation } = run;
+  const view =
+    event.view === 'all'
+      ? withoutCall(conversation.messages, `${run.id}/${event.callId}`, event.callId).map(withoutNative)
+      : resolveView(withoutCall(conversation.messages, `${run.id}/${event.callId}`, event.callId), event.view).map(withoutNative);
+  setView(conversation, [...view]);
+  activate(conversation, {
+    agent: event.to,
+    manifest: run.manifest,
+    view: event.view === 'all' ? 'all' : idsOf(view),
+    brief: event.item.id,
+  });
+  acceptActivation(conversation);
+  conversation.view.push(event.item);
+  taste(conversation, event.item);
+}
