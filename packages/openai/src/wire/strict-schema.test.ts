@@ -77,10 +77,8 @@ describe('a schema does not fit the strict subset', () => {
       deep = { type: 'object', properties: { a: deep }, required: ['a'], additionalProperties: false };
     const wide = closed(Object.fromEntries(Array.from({ length: 5_001 }, (_item, index) => [`p${index}`, { type: 'string' }])));
     const before = JSON.stringify(wide);
-    const began = performance.now();
     expect(fitsStrictSubset(deep)).toBe(false);
     expect(fitsStrictSubset(wide)).toBe(false);
-    expect(performance.now() - began).toBeLessThan(500);
     expect(JSON.stringify(wide)).toBe(before);
   });
 });
