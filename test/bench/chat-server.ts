@@ -32,10 +32,13 @@ const server = createServer((request, response) => {
     const common = { id: 'chatcmpl-1', created: 1, model: 'bench' };
     if (body.stream !== true) {
       response.writeHead(200, { 'content-type': 'application/json' });
-      response.end(JSON.stringify({ ...common, object: 'chat.completion', usage, choices: [{ index: 0, message, finish_reason: finish }] }));
+      response.end(
+        JSON.stringify({ ...common, object: 'chat.completion', usage, choices: [{ index: 0, message, finish_reason: finish }] }),
+      );
       return;
     }
-    const chunk = (choices: unknown, more = {}) => `data: ${JSON.stringify({ ...common, object: 'chat.completion.chunk', choices, ...more })}\n\n`;
+    const chunk = (choices: unknown, more = {}) =>
+      `data: ${JSON.stringify({ ...common, object: 'chat.completion.chunk', choices, ...more })}\n\n`;
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.end(
       `${chunk([{ index: 0, delta: message, finish_reason: null }])}${chunk([{ index: 0, delta: {}, finish_reason: finish }])}${chunk([], { usage })}data: [DONE]\n\n`,

@@ -1,7 +1,8 @@
 // `npm run bench [section …]`: what Guardloop costs, beside the same loop written by hand in the same process.
-import { cpus } from 'node:os';
+import { cpus, loadavg } from 'node:os';
 import { inFreshProcess } from './fresh-process.js';
-import { cellsOf, headings, type Row } from './row.js';
+import type { Row } from './row.js';
+import { cellsOf, headings } from './row.js';
 import { measureBigResult } from './sections/big-result.js';
 import { measureHttp } from './sections/http.js';
 import { loadOnce, measureLoad } from './sections/load.js';
@@ -42,7 +43,10 @@ async function printAll(names: readonly string[]): Promise<number> {
     process.stderr.write(`Unknown section ${unknown.join(', ')}. There are: ${Object.keys(sections).join(', ')}.\n`);
     return 2;
   }
-  process.stdout.write(`Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown processor'}. CPU times count all threads; medians of interleaved rounds.\n\n`);
+  process.stdout.write(
+    `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown processor'}, load ${loadavg()[0]?.toFixed(1)} before the start.\n` +
+      'CPU times count all threads; medians of interleaved rounds.\n\n',
+  );
   const rows: Row[] = [];
   for (const name of names.length > 0 ? names : Object.keys(sections)) {
     process.stderr.write(`${name} …\n`);

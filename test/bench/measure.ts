@@ -17,6 +17,7 @@ export interface InterleaveOptions {
   readonly rounds?: number;
   /** CPU time of one batch. */
   readonly batchMs?: number;
+  /** CPU time of each work before anything counts. */
   readonly warmMs?: number;
 }
 
@@ -26,7 +27,7 @@ export interface InterleaveOptions {
  */
 export async function interleave<N extends string>(
   works: Readonly<Record<N, Work>>,
-  { rounds = 9, batchMs = 100, warmMs = 600 }: InterleaveOptions = {},
+  { rounds = 15, batchMs = 50, warmMs = 800 }: InterleaveOptions = {},
 ): Promise<Readonly<Record<N, number>>> {
   const names = Object.keys(works) as N[];
   const sizes = new Map<N, number>();
@@ -35,20 +36,22 @@ export async function interleave<N extends string>(
     const one = await cpuOf(works[name], 5);
     sizes.set(name, Math.max(1, Math.round((batchMs * 1_000) / Math.max(1, one))));
   }
+  // Once, not before each batch: a forced collection throws away optimised code.
+  globalThis.gc?.();
   const found = new Map<N, number[]>(names.map((name) => [name, []]));
   for (let round = 0; round < rounds; round += 1) {
     for (const index of names.keys()) {
       const name = names[(index + round) % names.length];
       if (name === undefined) continue;
-      globalThis.gc?.();
       found.get(name)?.push(await cpuOf(works[name], sizes.get(name) ?? 1));
     }
   }
   return Object.fromEntries([...found].map(([name, values]) => [name, median(values)])) as Record<N, number>;
 }
 
+/** Repeats for so much CPU time: on a busy machine the same warmth takes longer. */
 async function repeatFor(work: Work, ms: number): Promise<void> {
-  for (const end = performance.now() + ms; performance.now() < end; ) await work();
+  for (const end = cpuMicros() + ms * 1_000; cpuMicros() < end; ) await work();
 }
 
 /** CPU microseconds of one call. */
@@ -56,15 +59,4 @@ export async function cpuOf(work: Work, times = 1): Promise<number> {
   const before = cpuMicros();
   for (let count = 0; count < times; count += 1) await work();
   return (cpuMicros() - before) / times;
-}
-
-/** Median CPU microseconds of single calls, after some that are not counted. */
-export async function medianCpu(work: Work, times: number): Promise<number> {
-  for (let count = 0; count < 3; count += 1) await work();
-  const found: number[] = [];
-  for (let count = 0; count < times; count += 1) {
-    globalThis.gc?.();
-    found.push(await cpuOf(work));
-  }
-  return median(found);
 }

@@ -1,18 +1,6 @@
 // What is measured: one agent with one tool under guardrails on all five surfaces, its model in the same process, and the same by hand.
-import {
-  allow,
-  defineAgent,
-  defineGuardrail,
-  defineTool,
-  type Guardrail,
-  type JsonObject,
-  type Model,
-  type ModelEvent,
-  type ModelRequest,
-  type RunOptions,
-  run,
-  type Usage,
-} from '@guardloop/core';
+import type { Guardrail, JsonObject, Model, ModelEvent, ModelRequest, RunOptions, Usage } from '@guardloop/core';
+import { allow, defineAgent, defineGuardrail, defineTool, run } from '@guardloop/core';
 import { z } from 'zod';
 
 const usage: Usage = { requests: 1, inputTokens: 10, outputTokens: 10 };
@@ -66,7 +54,8 @@ export function runOf(model: Model, guardrails: readonly Guardrail<unknown>[] = 
   const all: RunOptions = { ...options, limits: { turns: Number.POSITIVE_INFINITY } };
   return async () => {
     const result = await run(agent, 'go', all);
-    if (result.status !== 'completed') throw new Error(`The run ended ${result.status}${result.status === 'failed' ? `: ${result.error.message}` : ''}.`);
+    if (result.status !== 'completed')
+      throw new Error(`The run ended ${result.status}${result.status === 'failed' ? `: ${result.error.message}` : ''}.`);
   };
 }
 

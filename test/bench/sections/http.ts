@@ -4,7 +4,8 @@ import { defineAgent, run } from '@guardloop/core';
 import { openai } from '@guardloop/openai';
 import OpenAI from 'openai';
 import { interleave } from '../measure.js';
-import { type Row, ratioAtMost } from '../row.js';
+import type { Row } from '../row.js';
+import { ratioAtMost } from '../row.js';
 import { passAll, work } from '../world.js';
 
 type Message = OpenAI.ChatCompletionMessageParam;
@@ -16,7 +17,12 @@ const tools: OpenAI.ChatCompletionTool[] = [
     function: {
       name: 'work',
       description: 'Does one unit of work.',
-      parameters: { type: 'object', properties: { i: { type: 'number' }, j: { type: 'number' } }, required: ['i', 'j'], additionalProperties: false },
+      parameters: {
+        type: 'object',
+        properties: { i: { type: 'number' }, j: { type: 'number' } },
+        required: ['i', 'j'],
+        additionalProperties: false,
+      },
     },
   },
 ];
@@ -31,7 +37,7 @@ export async function measureHttp(): Promise<readonly Row[]> {
     for (const calls of [1, 8]) {
       const user = JSON.stringify({ turns, calls });
       const works = { ours: guarded(client, user), streamed: loopOf(user, streamedBy(client)), whole: loopOf(user, wholeBy(client)) };
-      const found = await interleave(works, { warmMs: 2_000, batchMs: 200, rounds: 11 });
+      const found = await interleave(works, { warmMs: 4_000, batchMs: 100 });
       const name = `HTTP: CPU a turn, ${calls === 1 ? '1 call' : '8 calls'}`;
       const ours = found.ours / (turns + 1);
       rows.push(
@@ -46,7 +52,13 @@ export async function measureHttp(): Promise<readonly Row[]> {
 }
 
 function guarded(client: OpenAI, user: string): () => Promise<void> {
-  const agent = defineAgent({ name: 'worker', instructions: 'Work.', model: openai('bench', { client }), tools: [work], guardrails: [passAll] });
+  const agent = defineAgent({
+    name: 'worker',
+    instructions: 'Work.',
+    model: openai('bench', { client }),
+    tools: [work],
+    guardrails: [passAll],
+  });
   return async () => {
     const result = await run(agent, user, { limits: { turns: turns + 2 } });
     if (result.status !== 'completed') throw new Error(`The run ended ${result.status}.`);

@@ -1,6 +1,7 @@
 import { inFreshProcess } from '../fresh-process.js';
 import { median } from '../measure.js';
-import { atLeast, atMost, type Row } from '../row.js';
+import type { Row } from '../row.js';
+import { atLeast, atMost } from '../row.js';
 import { byHand, callingModel, runOf } from '../world.js';
 
 const runs = 5_000;
@@ -20,7 +21,13 @@ export async function measureLoad(): Promise<readonly Row[]> {
   }
   const of = (loads: readonly Load[], what: keyof Load) => median(loads.map((load) => load[what]));
   return [
-    { what: '5,000 runs at once, 5 turns, 20 ms model', unit: 'runs/s', ours: of(ours, 'runsPerSecond'), byHand: of(hand, 'runsPerSecond'), target: atLeast(6_000) },
+    {
+      what: '5,000 runs at once, 5 turns, 20 ms model',
+      unit: 'runs/s',
+      ours: of(ours, 'runsPerSecond'),
+      byHand: of(hand, 'runsPerSecond'),
+      target: atLeast(6_000),
+    },
     { what: '… memory of a run', unit: 'KB', ours: of(ours, 'kilobytes'), byHand: of(hand, 'kilobytes'), target: atMost(35) },
   ];
 }

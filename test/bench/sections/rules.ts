@@ -1,21 +1,10 @@
 // A row for each rule of cost: most are counts of what may not happen, and so do not depend on the machine.
-import {
-  allow,
-  defineAgent,
-  defineGuardrail,
-  defineTool,
-  type Guardrail,
-  type LogEvent,
-  type Message,
-  type Model,
-  memorySession,
-  resume,
-  run,
-  type Subject,
-} from '@guardloop/core';
+import type { Guardrail, LogEvent, Message, Model, Subject } from '@guardloop/core';
+import { allow, defineAgent, defineGuardrail, defineTool, memorySession, resume, run } from '@guardloop/core';
 import { z } from 'zod';
 import { interleave } from '../measure.js';
-import { atMost, type Row } from '../row.js';
+import type { Row } from '../row.js';
+import { atMost } from '../row.js';
 import { callingModel, passAll, runOf, work } from '../world.js';
 
 const turns = 10;
@@ -74,7 +63,11 @@ async function controllers(): Promise<readonly Row[]> {
       input: z.object({ i: z.number(), j: z.number() }),
       execute: (_, info) => (reads && info.signal.aborted ? 'no' : 'ok'),
     });
-    const guardrail = defineGuardrail({ name: 'reader', on: ['toolInput', 'toolOutput'], check: (_, info) => (reads && info.signal.aborted ? allow() : allow()) });
+    const guardrail = defineGuardrail({
+      name: 'reader',
+      on: ['toolInput', 'toolOutput'],
+      check: (_, info) => (reads && info.signal.aborted ? allow() : allow()),
+    });
     const agent = defineAgent({ name: 'worker', instructions: '', model, tools: [tool], guardrails: [guardrail] });
     return async () => {
       const { status } = await run(agent, 'go', { limits: { turns: turns + 2 } });
@@ -83,8 +76,18 @@ async function controllers(): Promise<readonly Row[]> {
   };
   const found = await interleave({ reads: reading(true), leaves: reading(false) });
   return [
-    { what: 'AbortControllers of a run whose tools and guardrails read no signal', unit: 'count', ours: await countOf(globalThis, 'AbortController', reading(false)), target: atMost(1) },
-    { what: '… AbortSignal.any of a run that reads every signal', unit: 'count', ours: await countOf(AbortSignal, 'any', reading(true)), target: atMost(0) },
+    {
+      what: 'AbortControllers of a run whose tools and guardrails read no signal',
+      unit: 'count',
+      ours: await countOf(globalThis, 'AbortController', reading(false)),
+      target: atMost(1),
+    },
+    {
+      what: '… AbortSignal.any of a run that reads every signal',
+      unit: 'count',
+      ours: await countOf(AbortSignal, 'any', reading(true)),
+      target: atMost(0),
+    },
     { what: '… CPU more for each signal that is read', unit: 'µs', ours: (found.reads - found.leaves) / (turns * 3) },
   ];
 }
@@ -99,7 +102,12 @@ async function timers(): Promise<readonly Row[]> {
       timeoutMs: 1_000,
       execute: () => (isAsync ? Promise.resolve('ok') : 'ok'),
     });
-  const guardrail = (isAsync: boolean) => defineGuardrail({ name: 'guard', on: ['input', 'toolInput', 'toolOutput', 'output'], check: () => (isAsync ? Promise.resolve(allow()) : allow()) });
+  const guardrail = (isAsync: boolean) =>
+    defineGuardrail({
+      name: 'guard',
+      on: ['input', 'toolInput', 'toolOutput', 'output'],
+      check: () => (isAsync ? Promise.resolve(allow()) : allow()),
+    });
   const runWith = (isAsync: boolean) => {
     const agent = defineAgent({ name: 'worker', instructions: '', model, tools: [tool(isAsync)], guardrails: [guardrail(isAsync)] });
     return async () => {
@@ -109,25 +117,48 @@ async function timers(): Promise<readonly Row[]> {
   };
   const promises = turns * 3 + 2;
   return [
-    { what: 'timers of a run whose tools and guardrails answer at once', unit: 'count', ours: await countOf(globalThis, 'setTimeout', runWith(false)), target: atMost(0) },
-    { what: `… of one in which ${promises} promises with a deadline are waited for`, unit: 'count', ours: await countOf(globalThis, 'setTimeout', runWith(true)), target: atMost(promises) },
+    {
+      what: 'timers of a run whose tools and guardrails answer at once',
+      unit: 'count',
+      ours: await countOf(globalThis, 'setTimeout', runWith(false)),
+      target: atMost(0),
+    },
+    {
+      what: `… of one in which ${promises} promises with a deadline are waited for`,
+      unit: 'count',
+      ours: await countOf(globalThis, 'setTimeout', runWith(true)),
+      target: atMost(promises),
+    },
   ];
 }
 
 /** Digests for approvals and quarantine only. */
 async function digests(): Promise<readonly Row[]> {
-  const asking = defineTool({ name: 'work', description: 'Works.', input: z.object({ i: z.number(), j: z.number() }), approval: true, execute: () => 'ok' });
+  const asking = defineTool({
+    name: 'work',
+    description: 'Works.',
+    input: z.object({ i: z.number(), j: z.number() }),
+    approval: true,
+    execute: () => 'ok',
+  });
   const agent = defineAgent({ name: 'worker', instructions: '', model: callingModel({ turns: 1, calls: 3 }), tools: [asking] });
   const approved = async () => {
     const paused = await run(agent, 'go');
     if (paused.status !== 'interrupted') throw new Error(`The run ended ${paused.status}.`);
-    const { status } = await resume(agent, paused.log, { decisions: Object.fromEntries(paused.approvals.map(({ id }) => [id, 'approve'])) });
+    const { status } = await resume(agent, paused.log, {
+      decisions: Object.fromEntries(paused.approvals.map(({ id }) => [id, 'approve'])),
+    });
     if (status !== 'completed') throw new Error(`The run ended ${status}.`);
   };
   const { subtle } = globalThis.crypto;
   return [
     { what: 'digests of a run without approvals', unit: 'count', ours: await countOf(subtle, 'digest', runOf(model)), target: atMost(0) },
-    { what: '… of one with 3 approvals, asked and given', unit: 'count', ours: await countOf(subtle, 'digest', approved), target: atMost(6) },
+    {
+      what: '… of one with 3 approvals, asked and given',
+      unit: 'count',
+      ours: await countOf(subtle, 'digest', approved),
+      target: atMost(6),
+    },
   ];
 }
 
@@ -146,7 +177,12 @@ async function events(): Promise<readonly Row[]> {
   const found = await interleave({ stored: withSession, bare: runOf(model) });
   return [
     { what: 'events in the log that are not the object an observer was shown', unit: 'count', ours: copies, target: atMost(0) },
-    { what: '… structuredClone in a run', unit: 'count', ours: await countOf(globalThis, 'structuredClone', runOf(model)), target: atMost(0) },
+    {
+      what: '… structuredClone in a run',
+      unit: 'count',
+      ours: await countOf(globalThis, 'structuredClone', runOf(model)),
+      target: atMost(0),
+    },
     { what: '… CPU more a turn for a session in memory', unit: 'µs', ours: (found.stored - found.bare) / (turns + 1) },
   ];
 }
@@ -166,9 +202,15 @@ async function subjects(): Promise<readonly Row[]> {
         return allow();
       },
     });
-  await runOf(model, Array.from({ length: 8 }, (_, index) => watching(index)))();
+  await runOf(
+    model,
+    Array.from({ length: 8 }, (_, index) => watching(index)),
+  )();
   const most = Math.max(...[...shown.values()].map(({ size }) => size));
-  const standing = (count: number) => Array.from({ length: count }, (_, index) => defineGuardrail({ name: `pass-${index}`, on: ['input', 'toolInput', 'toolOutput', 'output'], check: () => allow() }));
+  const standing = (count: number) =>
+    Array.from({ length: count }, (_, index) =>
+      defineGuardrail({ name: `pass-${index}`, on: ['input', 'toolInput', 'toolOutput', 'output'], check: () => allow() }),
+    );
   const found = await interleave({ eight: runOf(model, standing(8)), one: runOf(model, standing(1)), none: runOf(model, []) });
   const answers = turns * 2 + 2;
   return [
@@ -182,7 +224,8 @@ async function subjects(): Promise<readonly Row[]> {
 /** Canonical JSON, to see that calls are equal, only for a tool that was called before. */
 async function canonicalTexts(): Promise<readonly Row[]> {
   const marker = 'a-key-of-the-input';
-  const tool = (name: string) => defineTool({ name, description: 'Works.', input: z.object({ [marker]: z.number() }), flow: { effect: 'read' }, execute: () => 'ok' });
+  const tool = (name: string) =>
+    defineTool({ name, description: 'Works.', input: z.object({ [marker]: z.number() }), flow: { effect: 'read' }, execute: () => 'ok' });
   const tools = ['first', 'second', 'third'].map(tool);
   const calling = (names: readonly string[]): Model => ({
     ...callingModel({ turns: 1, calls: 1 }),
@@ -196,6 +239,8 @@ async function canonicalTexts(): Promise<readonly Row[]> {
   });
   const countKeys = async (names: readonly string[]): Promise<number> => {
     const agent = defineAgent({ name: 'worker', instructions: '', model: calling(names), tools });
+    // zod writes the key into the parser that it makes at the first input.
+    await run(agent, 'go');
     let count = 0;
     const { stringify } = JSON;
     const by = ((...given: Parameters<typeof JSON.stringify>) => {
@@ -206,7 +251,12 @@ async function canonicalTexts(): Promise<readonly Row[]> {
     return count;
   };
   return [
-    { what: 'inputs put into canonical JSON, three tools called once each', unit: 'count', ours: await countKeys(['first', 'second', 'third']), target: atMost(0) },
+    {
+      what: 'inputs put into canonical JSON, three tools called once each',
+      unit: 'count',
+      ours: await countKeys(['first', 'second', 'third']),
+      target: atMost(0),
+    },
     { what: '… one tool called three times', unit: 'count', ours: await countKeys(['first', 'first', 'first']), target: atMost(3) },
   ];
 }

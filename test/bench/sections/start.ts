@@ -4,7 +4,8 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { median } from '../measure.js';
-import { atMost, type Row } from '../row.js';
+import type { Row } from '../row.js';
+import { atMost } from '../row.js';
 
 const here = dirname(fileURLToPath(import.meta.url));
 

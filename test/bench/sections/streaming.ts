@@ -1,6 +1,8 @@
-import { allow, defineAgent, defineGuardrail, type Guardrail, type Model, type ModelEvent, rewrite, stream } from '@guardloop/core';
+import type { Guardrail, Model, ModelEvent } from '@guardloop/core';
+import { allow, defineAgent, defineGuardrail, rewrite, stream } from '@guardloop/core';
 import { interleave } from '../measure.js';
-import { atMost, type Row } from '../row.js';
+import type { Row } from '../row.js';
+import { atMost } from '../row.js';
 
 const deltas = 20_000;
 
@@ -42,7 +44,10 @@ export async function measureStreaming(): Promise<readonly Row[]> {
     for await (const event of model.stream(request, { signal })) if (event.type === 'text.delta') text += event.text;
     if (text.length !== 4 * deltas) throw new Error('Deltas are missing.');
   };
-  const found = await interleave({ none: streamOf([]), held: streamOf([hold]), windowed: streamOf([window]), byHand }, { batchMs: 60, warmMs: 800 });
+  const found = await interleave(
+    { none: streamOf([]), held: streamOf([hold]), windowed: streamOf([window]), byHand },
+    { batchMs: 60, warmMs: 800 },
+  );
   const hand = found.byHand / deltas;
   return [
     { what: 'CPU a delta, no output guardrail', unit: 'µs', ours: found.none / deltas, byHand: hand, target: atMost(1) },

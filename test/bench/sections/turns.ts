@@ -1,5 +1,6 @@
 import { interleave, median } from '../measure.js';
-import { atMost, type Row, ratioAtMost } from '../row.js';
+import type { Row } from '../row.js';
+import { atMost, ratioAtMost } from '../row.js';
 import { byHand, callingModel, runOf } from '../world.js';
 
 const turns = 10;
@@ -12,7 +13,7 @@ export async function measureTurns(): Promise<readonly Row[]> {
     { calls: 8, most: 60 },
   ]) {
     const model = callingModel({ turns, calls });
-    const found = await interleave({ ours: runOf(model), unguarded: runOf(model, []), byHand: byHand(model) }, { warmMs: 1_500 });
+    const found = await interleave({ ours: runOf(model), unguarded: runOf(model, []), byHand: byHand(model) }, { warmMs: 2_000 });
     const hand = found.byHand / (turns + 1);
     const name = `CPU a turn, ${calls === 1 ? '1 call' : `${calls} parallel calls`}`;
     rows.push(
@@ -47,5 +48,11 @@ async function measureGrowth(): Promise<Row> {
     early.push(microsAt(100));
     late.push(microsAt(1_000));
   }
-  return { what: 'wall of a turn at turn 1,000 (by hand: at turn 100)', unit: 'µs', ours: median(late), byHand: median(early), target: ratioAtMost(1.3) };
+  return {
+    what: 'wall of a turn at turn 1,000 (by hand: at turn 100)',
+    unit: 'µs',
+    ours: median(late),
+    byHand: median(early),
+    target: ratioAtMost(1.3),
+  };
 }

@@ -1,6 +1,8 @@
-import { allow, defineAgent, defineGuardrail, deny, type Model, type ModelEvent, run } from '@guardloop/core';
+import type { Model, ModelEvent } from '@guardloop/core';
+import { allow, defineAgent, defineGuardrail, deny, run } from '@guardloop/core';
 import { median } from '../measure.js';
-import { atMost, type Row } from '../row.js';
+import type { Row } from '../row.js';
+import { atMost } from '../row.js';
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
