@@ -9,6 +9,7 @@ import { recordLimits, resolveLimits } from '../state/limits.js';
 import { readLog } from '../state/log.js';
 import type { LogState, RunState } from '../state/state.js';
 import type { Channel } from './channel.js';
+import { checkDigests } from './check-digests.js';
 import { endRun } from './end-run.js';
 import type { Root } from './handle.js';
 import { RunHandle } from './handle.js';
@@ -204,6 +205,7 @@ export async function beginResume(start: AgentSpec, target: unknown, door: Door)
     return handle;
   }
   checkFit(handle, options);
+  await checkDigests(state);
   const events = await readAnswers(handle, decisions);
   if (!state.accepted) {
     if (options.input === undefined)
