@@ -66,6 +66,7 @@ interface Fitting<S> extends Given {
 }
 
 function ended({ call, id, kind }: Given, end: CallEnd, revision = 0): RecordedCall {
+  const variant = variantOf(call);
   return deepFreeze({
     id,
     ...(call.providerId === undefined ? {} : { providerId: call.providerId }),
@@ -74,7 +75,22 @@ function ended({ call, id, kind }: Given, end: CallEnd, revision = 0): RecordedC
     kind,
     revision,
     end,
+    ...(variant === undefined ? {} : { variant }),
   });
+}
+
+/** 16 bits of a hash (FNV-1a) of an input that is not recorded; undefined for an empty one. */
+function variantOf(call: ModelCall): number | undefined {
+  let text: string;
+  try {
+    text = 'unparsable' in call ? call.unparsable : canonicalJson(call.input);
+  } catch {
+    return undefined;
+  }
+  if (text === '' || text === '{}') return undefined;
+  let hash = 0x811c9dc5;
+  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+  return (hash ^ (hash >>> 16)) & 0xffff;
 }
 
 function unknownToolEnd(names: ReadonlyMap<string, Offered>): CallEnd {

@@ -228,6 +228,11 @@ export interface RecordedCall extends ToolCall {
   readonly copyOf?: string | undefined;
   /** Present when the call will not run. */
   readonly end?: CallEnd | undefined;
+  /**
+   * Of a call that will not run, whose input is not recorded: 16 bits of a hash of it. They tell unlike inputs apart, so that the repeat
+   * defence does not take one for another, and are too few to tell what they were.
+   */
+  readonly variant?: number | undefined;
 }
 /** A model call has ended: the answer in the form that passed, or what became of it. */
 export interface ModelEndEvent extends Durable<'model.end'> {

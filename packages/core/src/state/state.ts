@@ -97,8 +97,9 @@ export interface RunState {
   children: Map<string, RunState> | undefined;
 }
 
-interface Repeat {
+export interface Repeat {
   readonly input: JsonObject;
+  readonly variant: number | undefined;
   result: string;
   count: number;
   turn: number;
