@@ -28,8 +28,9 @@ export function requestFailure(thrown: unknown, failing: Failing): GuardloopErro
       : isConnection
         ? 'The provider could not be reached, or did not answer in time'
         : 'The request could not be sent';
-  return new GuardloopError('MODEL_FAILED', `${what} to a request for model ${failing.model}. ${advice(status, isConnection)}`, {
-    cause: thrown,
+  const toDo = isConnection ? 'Check the network and the baseURL, or try again later.' : advice(status);
+  return new GuardloopError('MODEL_FAILED', `${what} to a request for model ${failing.model}. ${toDo}`, {
+    cause: isConnection ? innermost(thrown) : thrown,
     isRetryable: isConnection || isRetryableStatus(status, word, headers),
     details: details(failing, { status, word, requestId: headers?.get('x-request-id') ?? undefined, retryAfterMs: retryAfterMs(headers) }),
   });
@@ -46,7 +47,7 @@ export function frameFailure(error: unknown, failing: Failing & { readonly reque
   const named = [status, word].filter((part) => part !== undefined && String(part) !== '').join(', ');
   return new GuardloopError(
     'MODEL_FAILED',
-    `The provider reported an error${named === '' ? '' : ` (${named})`} inside the stream of model ${failing.model}. ${advice(status, true)}`,
+    `The provider reported an error${named === '' ? '' : ` (${named})`} inside the stream of model ${failing.model}. ${status === undefined ? 'Try again later.' : advice(status)}`,
     { isRetryable: isRetryable && !failing.delivered, details: details(failing, { status, word, requestId: failing.requestId }) },
   );
 }
@@ -123,6 +124,17 @@ function isConnectionError(thrown: unknown): boolean {
   return thrown instanceof Error && /^APIConnection(Timeout)?Error$/.test(thrown.constructor.name);
 }
 
+/** What is at the bottom: the SDK wraps what `fetch` threw, which wraps the system's error with its code. */
+function innermost(thrown: unknown): unknown {
+  let error = thrown;
+  for (let depth = 0; depth < 5; depth += 1) {
+    const cause = recordOf(error)?.cause;
+    if (typeof cause !== 'object' || cause === null) break;
+    error = cause;
+  }
+  return error;
+}
+
 function isRetryableStatus(status: number | undefined, word: string | undefined, headers: Headers | undefined): boolean {
   const hint = headers?.get('x-should-retry');
   if (hint === 'true' || hint === 'false') return hint === 'true';
@@ -144,12 +156,12 @@ function retryAfterMs(headers: Headers | undefined): number | undefined {
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 
-function advice(status: number | undefined, isConnection: boolean): string {
+function advice(status: number | undefined): string {
   if (status === 401 || status === 403) return 'Check the API key and what it may use.';
   if (status === 404) return 'Check the model id and the baseURL.';
   if (status === 413) return 'The request is too large; shorten the view.';
   if (status === 429) return 'Wait as details.retryAfterMs says, or raise the quota.';
   if (status !== undefined && status < 500)
     return "The request was refused as it stands; details.requestId finds it in the provider's logs.";
-  return status === undefined && !isConnection ? 'Check the options of the model and of its client.' : 'Try again later.';
+  return status === undefined ? 'Check the options of the model and of its client.' : 'Try again later.';
 }

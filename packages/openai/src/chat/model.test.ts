@@ -947,6 +947,7 @@ describe('options', () => {
     ['a timeout of 0', { timeoutMs: 0 }],
     ['a price that is no number', { prices: { input: Number.NaN, output: 1 } }],
     ['a limit of 0', { maxEventChars: 0 }],
+    ['an option that does not exist', { baseUrl: 'http://127.0.0.1:8080/v1' }],
   ])('S198: %s is CONFIG_INVALID at once', (_name, options) => {
     expect(() => openai('gpt-5', options)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
   });
@@ -955,6 +956,20 @@ describe('options', () => {
     expect(() => openai('')).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
     const client = new OpenAI({ apiKey: 'k' });
     expect(() => openai('gpt-5', { client, baseURL })).toThrow('baseURL');
+  });
+
+  test('a model id that is no text, and a misspelt option, are told what is right', () => {
+    expect(() => openai({ model: 'gpt-5' } as never)).toThrow("openai('gpt-5', { …options })");
+    expect(() => openai('gpt-5', { baseUrl: 'x' } as ChatOptions)).toThrow(/no option baseUrl\. The options are .*baseURL/);
+  });
+
+  test('a server that is not there is told with the system’s code and what to check', async () => {
+    const gone = new ChatServer();
+    const address = await gone.open();
+    gone.close();
+    const { error } = await failing(chat({ baseURL: address }));
+    expect([error.code, error.isRetryable, error.cause?.code]).toEqual(['MODEL_FAILED', true, 'ECONNREFUSED']);
+    expect(error.message).toContain('baseURL');
   });
 
   test('no key is needed before the first call, which says what to set', async () => {

@@ -62,12 +62,36 @@ export function dialectOf(options: ChatDialect): Dialect {
   };
 }
 
+const optionNames: { readonly [K in keyof ChatOptions]-?: true } = {
+  client: true,
+  apiKey: true,
+  baseURL: true,
+  maxRetries: true,
+  timeoutMs: true,
+  headers: true,
+  fetch: true,
+  prices: true,
+  settings: true,
+  maxEventChars: true,
+  maxTokensField: true,
+  strictSchemas: true,
+  systemRole: true,
+  streamUsage: true,
+  structuredOutput: true,
+  reasoningOff: true,
+  replayReasoning: true,
+};
+
 /** Throws `CONFIG_INVALID` for what no request could be made from. The client's own options are checked by its maker. */
 export function checkChatOptions(model: string, options: ChatOptions): void {
   const invalid = (message: string): never => {
     throw new GuardloopError('CONFIG_INVALID', `openai('${model}'): ${message}`);
   };
+  if (typeof model !== 'string')
+    throw new GuardloopError('CONFIG_INVALID', "openai(…): the model id is no text. Call it so: openai('gpt-5', { …options }).");
   if (model.trim() === '') invalid('the model id is empty. Give the id of a model, such as gpt-5.');
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(optionNames, name));
+  if (unknown !== undefined) invalid(`there is no option ${unknown}. The options are ${Object.keys(optionNames).join(', ')}.`);
   for (const [name, price] of Object.entries(options.prices ?? {})) {
     if (price !== undefined && !(Number.isFinite(price) && price >= 0))
       invalid(`prices.${name} must be a number from 0, per million tokens.`);
