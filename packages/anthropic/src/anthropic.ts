@@ -78,11 +78,36 @@ export function anthropic(modelId: string, options: AnthropicOptions = {}): Mode
   };
 }
 
-function checkOptions(modelId: string, { maxTokens, prices }: AnthropicOptions): void {
+const optionNames: { readonly [K in keyof AnthropicOptions]-?: true } = {
+  client: true,
+  apiKey: true,
+  baseURL: true,
+  maxRetries: true,
+  timeoutMs: true,
+  headers: true,
+  fetch: true,
+  prices: true,
+  settings: true,
+  maxTokens: true,
+  thinking: true,
+  cache: true,
+  structuredOutput: true,
+  providerTools: true,
+};
+
+function checkOptions(modelId: string, options: AnthropicOptions): void {
+  const { maxTokens, prices } = options;
   const invalid = (message: string): never => {
     throw new GuardloopError('CONFIG_INVALID', `anthropic('${modelId}'): ${message}`);
   };
+  if (typeof modelId !== 'string')
+    throw new GuardloopError(
+      'CONFIG_INVALID',
+      "anthropic(…): the model id is no text. Call it so: anthropic('claude-opus-4-8', { …options }).",
+    );
   if (modelId.trim() === '') invalid('the model id is empty. Give one such as claude-opus-4-8.');
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(optionNames, name));
+  if (unknown !== undefined) invalid(`there is no option ${unknown}. The options are ${Object.keys(optionNames).join(', ')}.`);
   if (maxTokens !== undefined && !(Number.isInteger(maxTokens) && maxTokens > 0)) invalid('maxTokens must be a whole number above 0.');
   for (const [name, price] of Object.entries(prices ?? {})) {
     if (price !== undefined && !(Number.isFinite(price) && price >= 0)) invalid(`prices.${name} must be a number from 0.`);
