@@ -1,4 +1,4 @@
-import { defineAgent, resume, run, stream } from '@guardloop/core';
+import { defineAgent, memorySession, resume, run, stream } from '@guardloop/core';
 import { say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
 
@@ -33,4 +33,11 @@ describe.each(Object.keys(doors) as (keyof typeof doors)[])('%s', (door) => {
 
 it('refuses a session that cannot be read with CONFIG_INVALID', async () => {
   await expect(run(agent, 'hello', { session: trap as never })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+});
+
+it.each([
+  ['a store alone', memorySession()],
+  ['a text', 'chat-1'],
+])('says what a session is made of where it is %s', async (_, session) => {
+  await expect(run(agent, 'hello', { session: session as never })).rejects.toThrow('Give { store, id }');
 });

@@ -326,9 +326,10 @@ function stopReason(stop: Stop): unknown {
 
 /** Why a run is stopped that something was thrown in. Its error is safe to keep, whatever that was. */
 export function faultStop(handle: RunHandle, thrown: unknown): Stop {
-  const message = `A function of agent ${handle.state.agent}, or of the run's options, threw. The run was stopped; look at the cause.`;
-  return {
-    kind: 'fault',
-    error: GuardloopError.is(thrown) ? thrown : new GuardloopError('INTERNAL', message, { cause: safeCause(thrown) }),
-  };
+  if (GuardloopError.is(thrown)) return { kind: 'fault', error: thrown };
+  const cause = safeCause(thrown);
+  const message =
+    `A function of agent ${handle.state.agent} (instructions, model, settings, enabled), or of the run's options, threw: ${cause.name}. ` +
+    'The run was stopped. What was thrown may quote content and is not kept: catch it in the function, and check that the run has its `context`.';
+  return { kind: 'fault', error: new GuardloopError('INTERNAL', message, { cause }) };
 }

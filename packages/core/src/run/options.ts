@@ -54,7 +54,7 @@ export interface Options {
 /** Reads the options of `run`, `stream` or `resume`. Throws CONFIG_INVALID. */
 export function readOptions(door: 'run' | 'stream' | 'resume', given: unknown, agent: AgentSpec): Options {
   const names: readonly Name[] = door === 'resume' ? ofResume : ofRun;
-  const reader = new DefinitionReader<Name>({ place: `The options of ${door}` }, given ?? {}, names);
+  const reader = new DefinitionReader<Name>({ place: `The call of ${door}` }, given ?? {}, names);
   const guards = guardsOf(reader.get('guardrails'));
   if (reader.flag('strict')) refuseGaps(agent, guards);
   const concurrency = reader.get('concurrency') ?? 8;
@@ -150,6 +150,10 @@ export function readSession(given: unknown): SessionReference | undefined {
   if (given === undefined) return undefined;
   const store = property(given, 'store');
   const id = property(given, 'id');
+  if (store === undefined)
+    invalid(
+      `The option \`session\` is ${describe(given)} without a \`store\`. Give { store, id }, for example { store: memorySession(), id: 'chat-1' }.`,
+    );
   withMethods(store ?? null, 'session.store', ['load', 'append']);
   if (typeof id !== 'string' || id === '') invalid(`The option \`session\` has ${describe(id)} as \`id\`. Give a text that is not empty.`);
   return given as SessionReference;
