@@ -2,7 +2,7 @@ import type { InputItem, InputSubject } from '../define/types.js';
 import type { Label, Message } from '../model/types.js';
 import { hasPassed, withText } from '../state/conversation.js';
 import type { Refusal, ViewText } from '../state/events.js';
-import type { Matter } from './guard.js';
+import type { Matter, Viewer } from './guard.js';
 import { judge } from './guard.js';
 import type { RunHandle } from './handle.js';
 import { contentText, deepFreeze } from './plain-output.js';
@@ -72,20 +72,55 @@ const keyOf = ({ spec, level }: Placed, agent: string): string =>
  * this conversation are not put to it again.
  */
 export async function enter<M extends Message>(handle: RunHandle, entry: Entry<M>): Promise<Entered<M>> {
+  const { fresh } = entry;
+  const viewer = entry.agent === handle.state.agent ? undefined : { agent: entry.agent, messages: entry.history };
+  const asking: Asking = { entry, newTo: findNew(handle, entry), viewer };
+  const rewritten = await rewriteItems(handle, asking);
+  const end = rewritten.isStopped || rewritten.refusal ? rewritten : await checkEntry(handle, asking, rewritten);
+  if (end.isStopped || end.refusal)
+    return {
+      refusal: end.refusal,
+      isStopped: end.isStopped,
+      items: fresh,
+      changed: [],
+      judged: [],
+      revisions: {},
+      revision: entry.revision ?? 0,
+    };
+  const { current, changed, revisions, revision } = rewritten;
+  const items = fresh.map((message) => (current.get(message.id) ?? message) as M);
+  return { refusal: undefined, isStopped: false, items, changed, judged: asking.newTo.all.map(({ id }) => id), revisions, revision };
+}
+
+/** An entry that is being judged. */
+interface Asking {
+  readonly entry: Entry<Message>;
+  readonly newTo: News;
+  readonly viewer: Viewer | undefined;
+}
+
+interface Outcome {
+  readonly refusal: Refusal | undefined;
+  readonly isStopped: boolean;
+}
+
+interface RewrittenItems extends Outcome {
+  /** What became of each message, by id. */
+  readonly current: ReadonlyMap<string, Message>;
+  readonly changed: readonly ViewText[];
+  readonly revisions: { readonly [item: string]: number };
+  readonly revision: number;
+}
+
+/** Puts each item to the rewrites. Ends with the first refusal. */
+async function rewriteItems(handle: RunHandle, { entry, newTo, viewer }: Asking): Promise<RewrittenItems> {
+  const { about, fresh } = entry;
   const revisions: Record<string, number> = {};
-  const { about } = entry;
   let revision = entry.revision ?? 0;
-  const newTo = findNew(handle, entry);
-  const judged = new Set<string>();
   const current = new Map<string, Message>();
   const changed: ViewText[] = [];
-  const viewer = entry.agent === handle.state.agent ? undefined : { agent: entry.agent, messages: entry.history };
-  const none = { items: entry.fresh, changed: [], judged: [], revisions: {}, revision };
-
-  for (const message of [...newTo.all, ...entry.fresh]) {
+  for (const message of [...newTo.all, ...fresh]) {
     const guards = entry.guards.filter((placed) => placed.spec.rewrite !== undefined && newTo.isNew(placed, message));
-    current.set(message.id, message);
-    if (!entry.fresh.includes(message as M)) judged.add(message.id);
     if (guards.length === 0) continue;
     const judging = judge<Message>(handle, {
       surface: 'input',
@@ -103,34 +138,26 @@ export async function enter<M extends Message>(handle: RunHandle, entry: Entry<M
         return text === undefined ? undefined : { value: deepFreeze(withText(value, text)) };
       },
     });
-    const ruling = judging instanceof Promise ? await judging : judging;
-    if (ruling.isStopped || ruling.refusal) return { ...none, refusal: ruling.refusal, isStopped: ruling.isStopped };
+    const { refusal, isStopped, ...ruling } = judging instanceof Promise ? await judging : judging;
+    if (isStopped || refusal) return { refusal, isStopped, current, changed, revisions, revision };
     if (ruling.revision === 0) continue;
     revisions[message.id] = ruling.revision;
     revision += ruling.revision;
     current.set(message.id, ruling.value);
-    if (!entry.fresh.includes(message as M)) changed.push({ id: message.id, text: messageText(ruling.value) });
+    if (!fresh.includes(message)) changed.push({ id: message.id, text: messageText(ruling.value) });
   }
+  return { refusal: undefined, isStopped: false, current, changed, revisions, revision };
+}
 
-  // Guardrails that are to see the same items are asked together. What was rewritten is new to every check.
-  const groups = new Map<string, { readonly items: Message[]; readonly guards: Placed[] }>();
-  for (const placed of entry.guards) {
-    if (placed.spec.check === undefined) continue;
-    const items = [
-      ...newTo.all.filter((message) => newTo.isNew(placed, message) || revisions[message.id] !== undefined),
-      ...entry.fresh,
-    ].map((message) => current.get(message.id) ?? message);
-    if (items.length === 0) continue;
-    const key = items.length === entry.fresh.length ? '' : items.map((item) => item.id).join('\n');
-    const group = groups.get(key);
-    if (group) group.guards.push(placed);
-    else groups.set(key, { items, guards: [placed] });
-  }
-  let refusal: Refusal | undefined;
-  for (const { items, guards } of groups.values()) {
+/** Puts the whole entry to the checks. Those that are to see the same items are asked together. */
+async function checkEntry(handle: RunHandle, asking: Asking, { revision, ...rewritten }: RewrittenItems): Promise<Outcome> {
+  const { entry, viewer } = asking;
+  const { about, subject } = entry;
+  let strictest: Refusal | undefined;
+  for (const { items, guards } of groupChecks(asking, rewritten)) {
     const judging = judge<readonly Message[]>(handle, {
       surface: 'input',
-      subject: entry.subject,
+      subject,
       about,
       viewer,
       revision,
@@ -141,28 +168,45 @@ export async function enter<M extends Message>(handle: RunHandle, entry: Entry<M
       toSubject,
       rewrite: () => undefined,
     });
-    const ruling = judging instanceof Promise ? await judging : judging;
-    if (ruling.isStopped) return { ...none, refusal: undefined, isStopped: true };
-    if (ruling.refusal && (refusal === undefined || (refusal.action === 'deny' && ruling.refusal.action === 'halt')))
-      refusal = ruling.refusal;
+    const { refusal, isStopped } = judging instanceof Promise ? await judging : judging;
+    if (isStopped) return { refusal: undefined, isStopped };
+    if (refusal && (strictest === undefined || (strictest.action === 'deny' && refusal.action === 'halt'))) strictest = refusal;
   }
-  if (refusal) return { ...none, refusal, isStopped: false };
-  return {
-    refusal: undefined,
-    isStopped: false,
-    items: entry.fresh.map((message) => (current.get(message.id) ?? message) as M),
-    changed,
-    judged: [...judged],
-    revisions,
-    revision,
-  };
+  return { refusal: strictest, isStopped: false };
+}
+
+interface CheckGroup {
+  readonly items: readonly Message[];
+  readonly guards: Placed[];
+}
+
+/** What was rewritten is new to every check. */
+function groupChecks(
+  { entry, newTo }: Asking,
+  { current, revisions }: Pick<RewrittenItems, 'current' | 'revisions'>,
+): Iterable<CheckGroup> {
+  const groups = new Map<string, CheckGroup>();
+  for (const placed of entry.guards) {
+    if (placed.spec.check === undefined) continue;
+    const old = newTo.all.filter((message) => newTo.isNew(placed, message) || revisions[message.id] !== undefined);
+    const items = [...old, ...entry.fresh].map((message) => current.get(message.id) ?? message);
+    if (items.length === 0) continue;
+    const key = old.length === 0 ? '' : items.map((item) => item.id).join('\n');
+    const group = groups.get(key);
+    if (group) group.guards.push(placed);
+    else groups.set(key, { items, guards: [placed] });
+  }
+  return groups.values();
+}
+
+/** What of the history is new, to any guardrail and to each. */
+interface News {
+  readonly all: readonly Message[];
+  isNew(placed: Placed, message: Message): boolean;
 }
 
 /** Which history items are new to which guardrail. */
-function findNew<M extends Message>(
-  handle: RunHandle,
-  entry: Entry<M>,
-): { readonly all: readonly Message[]; isNew(placed: Placed, message: Message): boolean } {
+function findNew(handle: RunHandle, entry: Entry<Message>): News {
   const { conversation } = handle.state;
   const { guards, history, stays, agent } = entry;
   const everything = () => true;
@@ -180,15 +224,17 @@ function findNew<M extends Message>(
     return { all: [], isNew: everything };
   }
   const indexes = new Map(conversation.messages.map((message, index) => [message.id, index]));
+  const before = conversation.activations.slice(0, stays);
   const fresh = new Map<Placed, Set<string>>();
   const all: Message[] = [];
   for (const message of history) {
     // Results of the answer that hands over are not recorded yet: they come last. A brief never is.
     const index = indexes.get(message.id) ?? (message.role === 'tool' ? conversation.messages.length : -1);
+    const place = { index, id: message.id };
     let isNew = false;
     for (const [at, placed] of guards.entries()) {
       const key = keys[at];
-      if (key === undefined || (!entry.rewritten?.has(message.id) && hasPassed(conversation, stays, key, index, message.id))) continue;
+      if (key === undefined || (!entry.rewritten?.has(message.id) && hasPassed(before, key, place))) continue;
       isNew = true;
       const ids = fresh.get(placed);
       if (ids) ids.add(message.id);

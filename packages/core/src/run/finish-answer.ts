@@ -1,158 +1,178 @@
-import type { OutputSubject } from '../define/types.js';
-import { GuardloopError } from '../errors.js';
-import type { JsonObject, JsonValue, ModelCall } from '../model/types.js';
+import type { ModelCall } from '../model/types.js';
 import { describeIssues } from '../schema.js';
-import { canonicalJson } from '../state/canonical-json.js';
-import { newSalt, saltedSha256Hex } from '../state/digest.js';
-import type { Ask, RecordedCall, Refusal } from '../state/events.js';
+import type { RecordedCall, Refusal } from '../state/events.js';
 import type { Finishing, RawAnswer } from './answer.js';
 import { readJson } from './answer.js';
 import type { Ruling } from './guard.js';
-import { judge } from './guard.js';
 import type { LogDraft, RunHandle } from './handle.js';
 import { isPromise } from './is-promise.js';
+import type { AnswerValue } from './judge-answer.js';
+import { askRefusal, judgeAnswer } from './judge-answer.js';
 import { abortedEnd } from './observations.js';
-import { deepFreeze } from './plain-output.js';
 import { standNow } from './plan.js';
 import { prepareCalls } from './prepare-calls.js';
-import { rewriteText } from './rewrite-text.js';
+import { putInQuarantine } from './quarantine-answer.js';
 
 type ModelEnd = Extract<LogDraft, { type: 'model.end' }>;
 
-/** A text or a structured answer, as it goes through the guardrails. */
-export interface AnswerValue {
-  readonly text: string;
-  /** Raw; undefined where the answer is text, or is not JSON. */
-  readonly value: JsonValue | undefined;
+/** An answer that is being judged. */
+interface Open {
+  readonly handle: RunHandle;
+  readonly answer: RawAnswer;
+  readonly finishing: Finishing;
+  readonly id: string;
+  /** It ends the run; else it stands beside calls. */
+  readonly isFinal: boolean;
 }
+
+/** Why an answer is not recorded. */
+type Fault = { readonly kind: 'stopped' } | { readonly kind: 'refused'; readonly refusal?: Refusal | undefined; readonly misfit?: string };
+
+/** What is shown of the model's reasoning. */
+interface Reasoning {
+  readonly text: string | undefined;
+  readonly isRewritten: boolean;
+}
+
+const stopped: Fault = { kind: 'stopped' };
 
 /** Judges a whole answer, shows it, prepares its calls, and records it as `model.end`: or discards it, or puts it before a person. */
 export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishing: Finishing): Promise<void> {
-  const { state } = handle;
-  const { turn, release, label } = finishing;
-  const stand = standNow(handle);
-  const { output: schema } = stand.agent;
-  const id = `${state.id}/${turn}`;
-  const { usage, stopReason } = answer;
-  const chars = answer.text.length;
-  const refuse = (refusal: Refusal | undefined, misfit?: string): void => {
-    release.retract(refusal?.reason ?? 'the answer did not fit its schema');
-    handle.append({
-      type: 'model.end',
-      turn,
-      status: 'refused',
-      id,
-      text: '',
-      revision: 0,
-      calls: [],
-      label,
-      usage,
-      stopReason,
-      chars,
-      ...(refusal ? { refusal } : {}),
-      ...(misfit === undefined ? {} : { misfit }),
-    });
-  };
-  const stopped = (): void => {
-    release.retract('the run was stopped');
-    handle.append({ type: 'model.end', turn, status: 'aborted', id, text: '', revision: 0, calls: [], label, usage, chars });
-  };
-
-  const isFinal = answer.calls.length === 0;
-  if (isFinal && answer.text === '') {
-    handle.append({ type: 'model.end', turn, status: 'ok', id, text: '', revision: 0, calls: [], label, usage, stopReason, empty: true });
+  const { turn, approvedRevision } = finishing;
+  const open: Open = { handle, answer, finishing, id: `${handle.state.id}/${turn}`, isFinal: answer.calls.length === 0 };
+  if (open.isFinal && answer.text === '') {
+    handle.append({ ...endOf(open), status: 'ok', stopReason: answer.stopReason, empty: true });
     return;
   }
+  const reasoning = await judgeReasoning(open);
+  if ('kind' in reasoning) return discard(open, reasoning);
 
-  let reasoning: string | undefined;
-  let isReasoningRewritten = false;
-  if (handle.root.settings.reasoning === 'show' && answer.reasoning !== '') {
-    const ruling = await judgeAnswer(
-      handle,
-      { text: answer.reasoning, value: undefined },
-      { ...finishing, subject: `${id}/reasoning`, kind: 'reasoning', isFinal },
-    );
-    if (ruling.isStopped) return stopped();
-    const refusal = ruling.refusal ?? askRefusal(ruling.asks, 'shown reasoning cannot wait for a person');
-    if (refusal) return refuse(refusal);
-    reasoning = ruling.value.text;
-    isReasoningRewritten = ruling.revision > 0;
-  }
-
-  const given: AnswerValue = { text: answer.text, value: schema && isFinal ? readJson(answer.text).value : undefined };
-  let ruling: Ruling<AnswerValue>;
-  if (answer.text === '') ruling = { value: given, revision: 0, refusal: undefined, asks: [], isStopped: false };
-  else if (release.mode === 'window' && finishing.approvedRevision === undefined) {
-    const windowed = await release.finish(id);
-    if (handle.stop) return stopped();
-    ruling = {
-      value: { text: windowed.text, value: undefined },
-      revision: windowed.revision,
-      refusal: windowed.refusal,
-      asks: [],
-      isStopped: false,
-    };
-  } else ruling = await judgeAnswer(handle, given, { ...finishing, subject: id, kind: 'answer', isFinal });
-  if (ruling.isStopped) return stopped();
-  if (ruling.refusal) return refuse(ruling.refusal);
-  if (ruling.asks.length > 0 && finishing.approvedRevision === undefined) {
-    const { quarantine } = handle.root.settings;
-    if (quarantine === undefined)
-      return refuse(askRefusal(ruling.asks, 'a person would have to see this answer, and the run has no quarantine store'));
-    release.retract('the answer waits for a person');
-    const isNativeKept = ruling.revision === 0 && !isReasoningRewritten;
-    const kept: RawAnswer = { ...answer, reasoning: reasoning ?? '', native: isNativeKept ? answer.native : undefined };
-    return putInQuarantine(handle, kept, { turn, asks: ruling.asks, revision: ruling.revision, text: ruling.value.text });
-  }
-
-  const { text, value } = ruling.value;
-  if (schema && isFinal) {
-    if (value === undefined) return refuse(undefined, readJson(text).misfit ?? 'it is not JSON');
-    const parsing = schema.parse(value);
-    const parsed = isPromise(parsing) ? await parsing : parsing;
-    if (!parsed.ok) return refuse(undefined, describeIssues(parsed.issues));
-    handle.answer = { value: parsed.value };
-  }
+  const ruling = await judgeText(open);
+  if (ruling.isStopped) return discard(open, stopped);
+  if (ruling.refusal) return discard(open, { kind: 'refused', refusal: ruling.refusal });
+  if (ruling.asks.length > 0 && approvedRevision === undefined) return putBeforePerson(open, ruling, reasoning);
+  const misfit = await findMisfit(open, ruling.value);
+  if (misfit !== undefined) return discard(open, { kind: 'refused', misfit });
 
   // An answer that is refused is discarded with its reasoning: neither is shown before both have passed.
-  if (reasoning !== undefined && !finishing.isReasoningShown) handle.emit({ type: 'reasoning.delta', turn, text: reasoning });
-  if (release.mode === 'hold' || finishing.approvedRevision !== undefined) release.show(text);
-  else if (release.mode === 'live' && ruling.revision > 0) {
-    release.retract('a guardrail rewrote the answer');
-    release.show(text);
-  }
-
+  show(open, ruling, reasoning);
   const calls: readonly RecordedCall[] = finishing.isFinal
     ? answer.calls.map((call, index) => lastCall(call.name, `${turn}.${index}`))
     : await prepareCalls(handle, answer, finishing);
-  if (handle.stop && handle.stop.kind !== 'halt') return stopped();
-  const isUntouched =
-    ruling.revision === 0 &&
-    !isReasoningRewritten &&
-    calls.every(
-      (call, index) => call.end === undefined && call.revision === 0 && (call.kind !== 'handoff' || isSameInput(call, answer.calls[index])),
-    );
+  if (handle.stop && handle.stop.kind !== 'halt') return discard(open, stopped);
+  const { text, value } = ruling.value;
   const end: { -readonly [K in keyof ModelEnd]: ModelEnd[K] } = {
-    type: 'model.end',
-    turn,
+    ...endOf(open),
     status: 'ok',
-    id,
     text,
     revision: ruling.revision,
     calls: Object.freeze(calls),
-    label,
-    usage,
-    stopReason,
+    stopReason: answer.stopReason,
   };
   if (value !== undefined) end.value = value;
-  if (isUntouched && answer.native !== undefined) end.native = { provider: answer.provider, message: answer.native };
-  if (reasoning !== undefined) end.reasoning = reasoning;
+  if (answer.native !== undefined && ruling.revision === 0 && !reasoning.isRewritten && areUntouched(calls, answer))
+    end.native = { provider: answer.provider, message: answer.native };
+  if (reasoning.text !== undefined) end.reasoning = reasoning.text;
   handle.append(end);
+  tellCalls(handle, calls);
+}
+
+/** What every end of an answer has; as of one of which nothing is recorded. */
+function endOf({ id, answer: { usage }, finishing: { turn, label } }: Open) {
+  return { type: 'model.end', turn, id, text: '', revision: 0, calls: [], label, usage } as const;
+}
+
+function discard(open: Open, fault: Fault): void {
+  const { handle, answer } = open;
+  const { release } = open.finishing;
+  const chars = answer.text.length;
+  if (fault.kind === 'stopped') {
+    release.retract('the run was stopped');
+    handle.append({ ...endOf(open), status: 'aborted', chars });
+    return;
+  }
+  const { refusal, misfit } = fault;
+  release.retract(refusal?.reason ?? 'the answer did not fit its schema');
+  handle.append({
+    ...endOf(open),
+    status: 'refused',
+    stopReason: answer.stopReason,
+    chars,
+    ...(refusal ? { refusal } : {}),
+    ...(misfit === undefined ? {} : { misfit }),
+  });
+}
+
+async function judgeReasoning({ handle, answer, finishing, id, isFinal }: Open): Promise<Reasoning | Fault> {
+  if (handle.root.settings.reasoning !== 'show' || answer.reasoning === '') return { text: undefined, isRewritten: false };
+  const value = { text: answer.reasoning, value: undefined };
+  const ruling = await judgeAnswer(handle, value, { ...finishing, subject: `${id}/reasoning`, kind: 'reasoning', isFinal });
+  if (ruling.isStopped) return stopped;
+  const refusal = ruling.refusal ?? askRefusal(ruling.asks, 'shown reasoning cannot wait for a person');
+  return refusal ? { kind: 'refused', refusal } : { text: ruling.value.text, isRewritten: ruling.revision > 0 };
+}
+
+async function judgeText({ handle, answer, finishing, id, isFinal }: Open): Promise<Ruling<AnswerValue>> {
+  const { text } = answer;
+  const unasked = { asks: [], isStopped: false };
+  if (text === '') return { ...unasked, value: { text, value: undefined }, revision: 0, refusal: undefined };
+  if (finishing.release.mode === 'window' && finishing.approvedRevision === undefined) {
+    const windowed = await finishing.release.finish(id);
+    const { revision, refusal } = windowed;
+    return { ...unasked, value: { text: windowed.text, value: undefined }, revision, refusal, isStopped: handle.stop !== undefined };
+  }
+  const value = standNow(handle).agent.output && isFinal ? readJson(text).value : undefined;
+  return judgeAnswer(handle, { text, value }, { ...finishing, subject: id, kind: 'answer', isFinal });
+}
+
+async function putBeforePerson(open: Open, ruling: Ruling<AnswerValue>, reasoning: Reasoning): Promise<void> {
+  const { handle, answer, finishing } = open;
+  const { asks, revision } = ruling;
+  if (handle.root.settings.quarantine === undefined) {
+    const refusal = askRefusal(asks, 'a person would have to see this answer, and the run has no quarantine store');
+    return discard(open, { kind: 'refused', refusal });
+  }
+  finishing.release.retract('the answer waits for a person');
+  const native = revision === 0 && !reasoning.isRewritten ? answer.native : undefined;
+  const kept: RawAnswer = { ...answer, reasoning: reasoning.text ?? '', native };
+  return putInQuarantine(handle, kept, { turn: finishing.turn, asks, revision, text: ruling.value.text });
+}
+
+/** What does not fit the agent's output schema; keeps the parsed answer where it fits. */
+async function findMisfit({ handle, isFinal }: Open, { text, value }: AnswerValue): Promise<string | undefined> {
+  const { output: schema } = standNow(handle).agent;
+  if (schema === undefined || !isFinal) return undefined;
+  if (value === undefined) return readJson(text).misfit ?? 'it is not JSON';
+  const parsing = schema.parse(value);
+  const parsed = isPromise(parsing) ? await parsing : parsing;
+  if (!parsed.ok) return describeIssues(parsed.issues);
+  handle.answer = { value: parsed.value };
+  return undefined;
+}
+
+function show({ handle, finishing }: Open, ruling: Ruling<AnswerValue>, reasoning: Reasoning): void {
+  const { turn, release, isReasoningShown, approvedRevision } = finishing;
+  if (reasoning.text !== undefined && !isReasoningShown) handle.emit({ type: 'reasoning.delta', turn, text: reasoning.text });
+  if (release.mode === 'hold' || approvedRevision !== undefined) release.show(ruling.value.text);
+  else if (release.mode === 'live' && ruling.revision > 0) {
+    release.retract('a guardrail rewrote the answer');
+    release.show(ruling.value.text);
+  }
+}
+
+function tellCalls(handle: RunHandle, calls: readonly RecordedCall[]): void {
   if (handle.root.channel === undefined && handle.root.observers === undefined) return;
   for (const call of calls) {
     if (call.end === undefined && call.kind !== 'unknown')
       handle.emit({ type: 'tool.delta', callId: call.id, tool: call.name, text: JSON.stringify(call.input) });
   }
+}
+
+/** Whether the calls are recorded as the model gave them. */
+function areUntouched(calls: readonly RecordedCall[], answer: RawAnswer): boolean {
+  return calls.every(
+    (call, index) => call.end === undefined && call.revision === 0 && (call.kind !== 'handoff' || isSameInput(call, answer.calls[index])),
+  );
 }
 
 function isSameInput(recorded: RecordedCall, given: ModelCall | undefined): boolean {
@@ -168,85 +188,4 @@ function lastCall(name: string, id: string): RecordedCall {
     revision: 0,
     end: abortedEnd('This call was not started: the limit of the run is reached.'),
   };
-}
-
-function askRefusal(asks: readonly Ask[], why: string): Refusal | undefined {
-  const [ask] = asks;
-  return ask && { action: 'ask', surface: 'output', by: ask.by, reason: `${ask.reason} (${why})` };
-}
-
-interface Judging extends Finishing {
-  readonly subject: string;
-  readonly kind: 'answer' | 'reasoning';
-}
-
-function judgeAnswer(
-  handle: RunHandle,
-  value: AnswerValue,
-  judging: Judging & { readonly isFinal: boolean },
-): Ruling<AnswerValue> | Promise<Ruling<AnswerValue>> {
-  const { label, subject, kind, approvedRevision } = judging;
-  const stand = standNow(handle);
-  const schema = kind === 'answer' && judging.isFinal ? stand.agent.output : undefined;
-  return judge<AnswerValue>(handle, {
-    surface: 'output',
-    subject,
-    revision: approvedRevision ?? 0,
-    value,
-    guards: stand.output,
-    phases: approvedRevision === undefined ? 'both' : 'check',
-    canAsk: true,
-    toSubject: ({ text, value: structured }): OutputSubject =>
-      deepFreeze({ surface: 'output', content: text, label, value: structured ?? text, final: judging.isFinal, kind }),
-    rewrite: (current, by) => {
-      const text = rewriteText(current.text, by);
-      if (text === undefined) return undefined;
-      if (schema === undefined) return { value: { text, value: undefined } };
-      const { value: structured } = readJson(text);
-      if (structured === undefined) return undefined;
-      const parsed = schema.parse(structured);
-      const fit = (outcome: Awaited<typeof parsed>) => (outcome.ok ? { value: { text, value: structured } } : undefined);
-      return isPromise(parsed) ? Promise.resolve(parsed).then(fit) : fit(parsed as Awaited<typeof parsed>);
-    },
-  });
-}
-
-async function putInQuarantine(
-  handle: RunHandle,
-  answer: RawAnswer,
-  waiting: { readonly turn: number; readonly asks: readonly Ask[]; readonly revision: number; readonly text: string },
-): Promise<void> {
-  const { state, root } = handle;
-  const { turn, asks, revision, text } = waiting;
-  const key = `${state.id}/${turn}`;
-  const salt = newSalt();
-  const content = JSON.parse(JSON.stringify({ text, answer })) as JsonObject;
-  const digest = await saltedSha256Hex(salt, canonicalJson(content));
-  try {
-    await root.settings.quarantine?.put(key, { ...content, salt });
-  } catch (thrown) {
-    throw new GuardloopError(
-      'STORE_FAILED',
-      `The quarantine store failed to keep an answer of agent ${state.agent}. Nothing of it was shown; look at the cause, then resume.`,
-      { cause: thrown, isRetryable: true },
-    );
-  }
-  handle.append({
-    type: 'approval.request',
-    turn,
-    usage: answer.usage,
-    approval: {
-      id: `${state.id}/p${state.approvals + 1}`,
-      surface: 'output',
-      run: state.id,
-      agentPath: handle.agentPath,
-      subject: key,
-      revision,
-      digest,
-      reason: asks.map((ask) => ask.reason).join('; '),
-      asks,
-      key,
-      chars: text.length,
-    },
-  });
 }

@@ -1,6 +1,6 @@
 import type { ToolSpec } from '../define/specs.js';
+import { countRepeat } from '../state/repeats.js';
 import type { CallState } from '../state/state.js';
-import { countRepeat } from '../state/turn.js';
 import type { LogDraft, RunHandle } from './handle.js';
 
 /** A call that has not ended, the tool it is of, and its run. */
@@ -26,7 +26,7 @@ export function endCall(
   event.id = `${state.id}/${call.call.id}`;
   if (tool?.polling) event.polling = true;
   else if (end.status !== 'aborted' && end.copyOf === undefined) {
-    const count = countRepeat(state, call, end.content, false);
+    const count = countRepeat(state, call, end.content);
     if (count >= state.limits.repeats) {
       const notice = `This is call ${count} with the same input and the same result. Do something else; the run ends at ${state.limits.repeats * 2}.`;
       event.note = end.note === undefined ? notice : `${end.note} ${notice}`;

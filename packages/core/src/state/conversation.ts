@@ -79,13 +79,16 @@ export function closeActivation(conversation: Conversation): void {
   if (last && last.end === undefined) last.end = conversation.messages.length;
 }
 
-/**
- * Whether a guardrail (by its key, see {@link Activation}) has, in the first `stays` stays, passed the message at `index`, or its agent was
- * there when it came. The index of a brief is -1.
- */
-export function hasPassed(conversation: Conversation, stays: number, guard: string, index: number, id: string): boolean {
-  for (let at = stays - 1; at >= 0; at -= 1) {
-    const activation = conversation.activations[at];
+/** A message: its index in the conversation, -1 for a brief, and its id. */
+export interface Place {
+  readonly index: number;
+  readonly id: string;
+}
+
+/** Whether a guardrail (by its key, see {@link Activation}) has passed a message in one of these stays, or its agent was there when it came. */
+export function hasPassed(stays: readonly Activation[], guard: string, { index, id }: Place): boolean {
+  for (let at = stays.length - 1; at >= 0; at -= 1) {
+    const activation = stays[at];
     if (activation === undefined || !activation.isAccepted || !activation.guards.has(guard)) continue;
     if (index < 0) {
       if (activation.brief === id || (activation.view !== 'all' && activation.view.has(id))) return true;

@@ -13,11 +13,25 @@ import {
   withoutCall,
   withoutNative,
 } from './conversation.js';
-import type { Approval, ApprovalResolveEvent, HandoffEvent, LogEvent, Manifest, ModelEndEvent, ToolEndEvent, ViewEntry } from './events.js';
+import type {
+  ApprovalRequestEvent,
+  ApprovalResolveEvent,
+  HandoffEvent,
+  HandoffRefusedEvent,
+  LogEvent,
+  Manifest,
+  ModelEndEvent,
+  RunEndEvent,
+  RunResumeEvent,
+  ToolEndEvent,
+  ToolStartEvent,
+  ViewEntry,
+} from './events.js';
 import { addUsage, noUsage, readLimits } from './limits.js';
+import { recordRepeat } from './repeats.js';
 import type { LogState, RunState } from './state.js';
 import { newLogState } from './state.js';
-import { closeTurn, countRepeat, developer, settleTurn } from './turn.js';
+import { closeTurn, developer, settleTurn } from './turn.js';
 
 const emptyManifest: Manifest = { run: [], agent: [], tools: {} };
 
@@ -40,13 +54,7 @@ export function apply(state: LogState, event: LogEvent): void {
   spendTime(run, event.at, event.type === 'run.resume');
   switch (event.type) {
     case 'run.resume':
-      state.writer = event.writer;
-      run.manifest = event.manifest;
-      if (event.limits) run.limits = readLimits(event.limits);
-      if (event.onLimit) run.onLimit = event.onLimit;
-      if (event.reopens) reopen(run);
-      // Before its input is accepted, nothing has happened in a run.
-      for (const each of state.runs.values()) if (!each.accepted) each.viewItems = undefined;
+      resumeRun(state, run, event);
       return;
     case 'guard.verdict':
       return;
@@ -65,59 +73,77 @@ export function apply(state: LogState, event: LogEvent): void {
       endAnswer(run, event);
       return;
     case 'approval.request':
-      requestApproval(run, event.approval, event.turn ?? 0, event.usage);
+      requestApproval(run, event);
       return;
     case 'approval.resolve':
       resolveApproval(run, event);
       return;
-    case 'tool.start': {
-      const call = run.calls.get(event.callId);
-      if (call === undefined) return;
-      call.phase = 'started';
-      call.wasStarted = true;
-      for (let each: RunState | undefined = run; each; each = each.parent) each.usedToolCalls += 1;
-      if (event.once) {
-        run.effects ??= new Map();
-        const inputs = run.effects.get(event.tool);
-        if (inputs) inputs.push({ callId: event.callId, input: event.input });
-        else run.effects.set(event.tool, [{ callId: event.callId, input: event.input }]);
-      }
+    case 'tool.start':
+      startCall(run, event);
       return;
-    }
     case 'tool.end':
       endCall(run, event);
       return;
     case 'handoff':
       handOver(run, event);
       return;
-    case 'handoff.refused': {
-      const call = run.calls.get(event.callId);
-      if (call) {
-        call.end = { ...event, id: `${run.id}/${event.callId}` };
-        call.phase = 'ended';
-      }
-      if (event.limit) run.limitHit = event.limit;
-      if (event.refusal?.action === 'halt') run.ending ??= { status: 'blocked', refusal: event.refusal };
-      closeTurn(run);
+    case 'handoff.refused':
+      refuseHandoff(run, event);
       return;
-    }
     case 'run.end':
-      run.ended = event;
-      if (event.reply !== undefined && run.accepted) {
-        addMessage(run.conversation, {
-          role: 'assistant',
-          id: `${run.id}/reply`,
-          agent: run.agent,
-          text: event.reply,
-          calls: [],
-          label: { origin: 'developer', integrity: 'trusted' },
-        });
-      }
-      if (run.parent === undefined) closeActivation(run.conversation);
+      endRun(run, event);
       return;
     default:
       event satisfies never;
   }
+}
+
+function resumeRun(state: LogState, run: RunState, event: RunResumeEvent): void {
+  state.writer = event.writer;
+  run.manifest = event.manifest;
+  if (event.limits) run.limits = readLimits(event.limits);
+  if (event.onLimit) run.onLimit = event.onLimit;
+  if (event.reopens) reopen(run);
+  // Before its input is accepted, nothing has happened in a run.
+  for (const each of state.runs.values()) if (!each.accepted) each.viewItems = undefined;
+}
+
+function startCall(run: RunState, event: ToolStartEvent): void {
+  const call = run.calls.get(event.callId);
+  if (call === undefined) return;
+  call.phase = 'started';
+  call.wasStarted = true;
+  for (let each: RunState | undefined = run; each; each = each.parent) each.usedToolCalls += 1;
+  if (!event.once) return;
+  run.effects ??= new Map();
+  const inputs = run.effects.get(event.tool);
+  if (inputs) inputs.push({ callId: event.callId, input: event.input });
+  else run.effects.set(event.tool, [{ callId: event.callId, input: event.input }]);
+}
+
+function refuseHandoff(run: RunState, event: HandoffRefusedEvent): void {
+  const call = run.calls.get(event.callId);
+  if (call) {
+    call.end = { ...event, id: `${run.id}/${event.callId}` };
+    call.phase = 'ended';
+  }
+  if (event.limit) run.limitHit = event.limit;
+  if (event.refusal?.action === 'halt') run.ending ??= { status: 'blocked', refusal: event.refusal };
+  closeTurn(run);
+}
+
+function endRun(run: RunState, event: RunEndEvent): void {
+  run.ended = event;
+  if (event.reply !== undefined && run.accepted)
+    addMessage(run.conversation, {
+      role: 'assistant',
+      id: `${run.id}/reply`,
+      agent: run.agent,
+      text: event.reply,
+      calls: [],
+      label: developer,
+    });
+  if (run.parent === undefined) closeActivation(run.conversation);
 }
 
 function startRun(state: LogState, event: Extract<LogEvent, { type: 'run.start' }>): void {
@@ -221,36 +247,11 @@ function endAnswer(run: RunState, event: ModelEndEvent): void {
   }
   run.turn += 1;
   if (event.status === 'refused') {
-    const { refusal } = event;
-    run.repairs += 1;
-    if (refusal) {
-      if (refusal.action === 'halt' || refusal.failed || refusal.by === 'model' || run.repairs > run.limits.repairs)
-        run.ending = { status: 'blocked', refusal };
-      else run.note = `Your last answer was refused: ${refusal.reason}. Give another answer.`;
-    } else if (run.repairs > run.limits.repairs) {
-      run.ending = {
-        status: 'failed',
-        error: {
-          code: 'OUTPUT_INVALID',
-          message: `The answer of agent ${run.agent} did not fit its output schema: ${event.misfit ?? ''}.`,
-          isRetryable: true,
-        },
-      };
-    } else run.note = `Your last answer did not fit the wanted form: ${event.misfit ?? ''}. Give the whole answer again in that form.`;
+    repair(run, event);
     return;
   }
   if (event.empty) {
-    run.empties += 1;
-    if (run.empties > 1)
-      run.ending = {
-        status: 'failed',
-        error: {
-          code: 'MODEL_PROTOCOL',
-          message: `The model of agent ${run.agent} answered twice with neither text nor call.`,
-          isRetryable: true,
-        },
-      };
-    else run.note = 'Your last answer was empty. Answer, or call a tool.';
+    askOnceMore(run);
     return;
   }
   run.repairs = 0;
@@ -292,11 +293,38 @@ function endAnswer(run: RunState, event: ModelEndEvent): void {
   }
 }
 
+/** A refused answer, or one that does not fit: the model is asked again while repairs are left. */
+function repair(run: RunState, { refusal, misfit = '' }: ModelEndEvent): void {
+  run.repairs += 1;
+  const isSpent = run.repairs > run.limits.repairs;
+  if (refusal) {
+    if (isSpent || refusal.action === 'halt' || refusal.failed || refusal.by === 'model') run.ending = { status: 'blocked', refusal };
+    else run.note = `Your last answer was refused: ${refusal.reason}. Give another answer.`;
+    return;
+  }
+  if (!isSpent) {
+    run.note = `Your last answer did not fit the wanted form: ${misfit}. Give the whole answer again in that form.`;
+    return;
+  }
+  const message = `The answer of agent ${run.agent} did not fit its output schema: ${misfit}.`;
+  run.ending = { status: 'failed', error: { code: 'OUTPUT_INVALID', message, isRetryable: true } };
+}
+
+function askOnceMore(run: RunState): void {
+  run.empties += 1;
+  if (run.empties === 1) {
+    run.note = 'Your last answer was empty. Answer, or call a tool.';
+    return;
+  }
+  const message = `The model of agent ${run.agent} answered twice with neither text nor call.`;
+  run.ending = { status: 'failed', error: { code: 'MODEL_PROTOCOL', message, isRetryable: true } };
+}
+
 function spendUsage(run: RunState, usage: Usage): void {
   for (let each: RunState | undefined = run; each; each = each.parent) each.usage = addUsage(each.usage, usage);
 }
 
-function requestApproval(run: RunState, approval: Approval, turn: number, usage: Usage | undefined): void {
+function requestApproval(run: RunState, { approval, turn = 0, usage }: ApprovalRequestEvent): void {
   run.approvals += 1;
   if (approval.surface === 'output') {
     run.quarantine = { approval, turn, usage: usage ?? noUsage, decision: undefined };
@@ -350,7 +378,7 @@ function endCall(run: RunState, event: ToolEndEvent): void {
   if (event.limit) run.limitHit = event.limit;
   if (event.refusal?.action === 'halt') run.ending ??= { status: 'blocked', refusal: event.refusal };
   if (!event.polling && event.status !== 'aborted' && event.copyOf === undefined) {
-    const count = countRepeat(run, call, event.content, true);
+    const count = recordRepeat(run, call, event.content);
     run.repeated = Math.max(run.repeated, count);
     if (count >= run.limits.repeats * 2) run.ending ??= { status: 'exhausted', limit: 'repeats' };
   }

@@ -1,43 +1,7 @@
 import type { Label, Message, ToolMessage } from '../model/types.js';
-import { canonicalJson } from './canonical-json.js';
 import { addMessage, frozen, withoutCall, withoutNative } from './conversation.js';
 import type { CallEnd } from './events.js';
-import type { CallState, Repeat, RunState } from './state.js';
-
-/** How often this call was made with this result, now included. Several in one turn count once. Records it only if asked to. */
-export function countRepeat(run: RunState, call: CallState, content: string | readonly unknown[], isRecorded: boolean): number {
-  const result = typeof content === 'string' ? content : JSON.stringify(content);
-  const tool = call.call.name;
-  const known = run.repeats.get(tool);
-  if (known === undefined) {
-    // The first call of a tool costs no canonical JSON.
-    if (isRecorded) run.repeats.set(tool, { first: repeatOf(run, call, result), byInput: undefined });
-    return 1;
-  }
-  if (known.byInput === undefined) known.byInput = new Map([[keyOf(known.first), known.first]]);
-  call.key ??= keyOf({ input: call.input, variant: call.call.variant });
-  const repeat = known.byInput.get(call.key);
-  if (repeat === undefined) {
-    if (isRecorded) known.byInput.set(call.key, repeatOf(run, call, result));
-    return 1;
-  }
-  const count = repeat.result !== result ? 1 : repeat.turn === run.turn ? repeat.count : repeat.count + 1;
-  if (isRecorded) {
-    repeat.count = count;
-    repeat.result = result;
-    repeat.turn = run.turn;
-  }
-  return count;
-}
-
-function repeatOf({ turn }: RunState, { input, call: { variant } }: CallState, result: string): Repeat {
-  return { input, variant, result, count: 1, turn };
-}
-
-/** Equal for equal inputs. One that was not recorded is told apart by its variant. */
-function keyOf({ input, variant }: Pick<Repeat, 'input' | 'variant'>): string {
-  return variant === undefined ? canonicalJson(input) : `#${variant}`;
-}
+import type { RunState } from './state.js';
 
 /** Once all calls of the answer have ended, their results enter the transcript, in call order. */
 export function closeTurn(run: RunState): void {

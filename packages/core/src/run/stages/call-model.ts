@@ -1,9 +1,10 @@
 import { GuardloopError, safeCause } from '../../errors.js';
-import type { Message, ModelCall, ModelEvent, ModelRequest, StopReason, Usage } from '../../model/types.js';
+import type { Message, ModelEvent, ModelRequest, StopReason, Usage } from '../../model/types.js';
 import type { LimitName, RecordedError, Refusal } from '../../state/events.js';
 import type { Ending } from '../../state/state.js';
 import type { RawAnswer } from '../answer.js';
 import { answerLabel, recordError } from '../answer.js';
+import { AnswerReader, leaveMs } from '../answer-reader.js';
 import { finishAnswer } from '../finish-answer.js';
 import { readOnly } from '../guard.js';
 import type { OpenModelCall, RunHandle } from '../handle.js';
@@ -11,8 +12,6 @@ import { makeView } from '../make-view.js';
 import { modelOf, offerTools, planOf, settingsOf } from '../plan.js';
 import { Release } from '../release.js';
 
-/** How long a model may take to notice an abort before it is left alone, milliseconds. */
-const leaveMs = 40;
 const finalNote = 'This is your last answer: the limit of the run is reached. Answer now with what you have, without calling tools.';
 
 interface Opening {
@@ -146,7 +145,7 @@ export async function callModel(handle: RunHandle, final?: LimitName): Promise<E
   const label = answerLabel(handle);
   const { turn } = open;
   const release = new Release(handle, { turn, guards: stand.output, isStructured: stand.agent.output !== undefined, label });
-  const reader = new Reader(handle, open, { release, isUnguarded: stand.output.length === 0 });
+  const reader = new AnswerReader(handle, open, { release, isUnguarded: stand.output.length === 0 });
   const settled = await handle.wait(reader.read());
   reader.isOver = true;
   open.off?.();
@@ -217,96 +216,6 @@ export async function callModel(handle: RunHandle, final?: LimitName): Promise<E
     throw thrown;
   }
   return undefined;
-}
-
-/** Reads a model's events, and passes on what may flow. */
-class Reader {
-  text = '';
-  reasoning = '';
-  readonly calls: ModelCall[] = [];
-  end: Extract<ModelEvent, { type: 'end' }> | undefined;
-  retries = 0;
-  /** Set when nobody waits any more: later events are void. */
-  isOver = false;
-  /** Reasoning flows only where nothing guards it. */
-  readonly isReasoningShown: boolean;
-  private readonly release: Release;
-  reading: Promise<IteratorResult<ModelEvent>> | undefined;
-
-  constructor(
-    private readonly handle: RunHandle,
-    private readonly open: OpenModelCall,
-    { release, isUnguarded }: { readonly release: Release; readonly isUnguarded: boolean },
-  ) {
-    this.release = release;
-    this.isReasoningShown = isUnguarded && handle.root.settings.reasoning === 'show';
-  }
-
-  async read(): Promise<void> {
-    const { open, handle } = this;
-    // A run that nobody watches, as most child runs, waits for no reader.
-    const channel = handle.isStreamed ? handle.root.channel : undefined;
-    this.reading = open.first ?? open.events.next();
-    for (;;) {
-      const { value: event, done } = await this.reading;
-      if (done || this.isOver) return;
-      if (this.end) throw this.misstep(event.type === 'end' ? 'ended its answer twice' : 'went on after the end of its answer');
-      switch (event.type) {
-        case 'text.delta': {
-          if (typeof event.text !== 'string') throw this.misstep('gave a text that is none');
-          this.text += event.text;
-          const waiting = this.release.push(event.text);
-          if (waiting !== undefined) await waiting;
-          break;
-        }
-        case 'reasoning.delta':
-          if (typeof event.text !== 'string') throw this.misstep('gave a text that is none');
-          this.reasoning += event.text;
-          if (this.isReasoningShown) handle.emit({ type: 'reasoning.delta', turn: open.turn, text: event.text });
-          break;
-        case 'tool.call':
-          if (!isCall(event.call)) throw this.misstep('gave a call without a name or arguments');
-          this.calls.push(event.call);
-          break;
-        case 'retry':
-          this.retries += 1;
-          handle.emit({ type: 'model.retry', attempt: event.attempt, waitMs: event.waitMs });
-          break;
-        case 'end':
-          this.end = event;
-          break;
-        default:
-          break;
-      }
-      if (channel) {
-        const ready = channel.ready();
-        if (ready !== undefined) await ready;
-        if (this.isOver) return;
-      }
-      this.reading = open.events.next();
-      // The answer is whole: a stream that stays open holds it up no longer.
-      if (this.end && (await handle.wait(this.reading, leaveMs)).kind === 'late') {
-        open.events.return?.().then(undefined, () => undefined);
-        return;
-      }
-    }
-  }
-
-  private misstep(what: string): GuardloopError {
-    return new GuardloopError(
-      'MODEL_PROTOCOL',
-      `Model ${this.open.model.id} ${what}. Nothing of it was recorded; resume the run to ask again.`,
-      {
-        isRetryable: true,
-      },
-    );
-  }
-}
-
-function isCall(call: unknown): call is ModelCall {
-  if (typeof call !== 'object' || call === null) return false;
-  const { name, unparsable } = call as { readonly name?: unknown; readonly unparsable?: unknown };
-  return typeof name === 'string' && (typeof unparsable === 'string' || (unparsable === undefined && 'input' in call));
 }
 
 /** What a failed call used, where its adapter knows. */

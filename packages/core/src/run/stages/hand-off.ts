@@ -4,7 +4,7 @@ import type { HistoryFilter } from '../../define/types.js';
 import { GuardloopError } from '../../errors.js';
 import type { Message, UserMessage } from '../../model/types.js';
 import { isUntrustedView, withText } from '../../state/conversation.js';
-import type { CallEnd, LimitName, Refusal, ViewEntry } from '../../state/events.js';
+import type { CallEnd, LimitName, ViewEntry } from '../../state/events.js';
 import { nextOfCall } from '../../state/next-step.js';
 import type { CallState } from '../../state/state.js';
 import { handoffHistory } from '../../state/turn.js';
@@ -32,89 +32,45 @@ interface Wanted {
 /** Swaps the active agent, or gives the old one an error observation: whatever fails here, the old agent stays. */
 export async function handOff(handle: RunHandle, call: CallState): Promise<undefined> {
   const { state } = handle;
-  const refuse = (end: CallEnd, limit?: LimitName): undefined => {
-    const limited = limit === undefined ? {} : { limit };
-    if (call.phase === 'handoff') handle.append({ ...end, type: 'handoff.refused', callId: call.call.id, ...limited });
-    else endCall({ handle, call }, { ...end, revision: 0, chars: 0, ...limited });
-    if (end.refusal?.action === 'halt') handle.abort({ kind: 'halt' });
-    return undefined;
-  };
-  const failed = (why: string): undefined =>
-    refuse(errorEnd({ status: 'error', errorClass: 'failed', summary: `The handoff failed: ${why} The conversation stays here.` }));
-  const denied = (refusal: Refusal): undefined => refuse(deniedEnd(refusal));
-
   endLaterHandoffs(handle, call);
-  if (state.usedHandoffs >= state.limits.handoffs) return refuse(limitEnd('handoffs'), 'handoffs');
+  if (state.usedHandoffs >= state.limits.handoffs) return refuse(handle, call, { ...limitEnd('handoffs'), limit: 'handoffs' });
   const wanted = findWanted(handle, call);
-  const { target, to, brief } = wanted;
-  if (target === undefined) return failed(wanted.problem ?? `there is no agent ${to}.`);
+  const { target, to } = wanted;
+  if (target === undefined) return fail(handle, call, wanted.problem ?? `there is no agent ${to}.`);
 
   const everything = handoffHistory(state, call.call.id);
-  const filtered = wanted.filter ? await filterHistory(handle, wanted.filter, everything, to) : everything;
+  const history = wanted.filter ? await filterHistory(handle, everything, { filter: wanted.filter, to }) : everything;
   if (handle.stop) return undefined;
-  if (filtered === undefined)
-    return failed(`its history filter threw, gave no list of the messages it was given, or parted a call from its result.`);
+  if (history === undefined)
+    return fail(handle, call, 'its history filter threw, gave no list of the messages it was given, or parted a call from its result.');
 
-  // Of a handoff that a tool returned, a person has seen the tool's input at most.
-  const isApproved = call.phase !== 'handoff' && call.decision?.decision === 'approve';
-  let passedBrief = brief;
-  let revision = call.phase === 'handoff' ? 0 : call.revision;
-  if (wanted.filter || state.calls.size > 1 || isApproved || call.phase === 'handoff') {
-    const judging = judgeHandoff(handle, {
-      id: call.call.id,
-      about: call.call.id,
-      to,
-      brief,
-      label: callLabel(handle, call),
-      revision,
-      history: filtered,
-      phases: isApproved ? 'check' : 'both',
-    });
-    const ruling = isPromise(judging) ? await judging : judging;
-    if (ruling.isStopped) return undefined;
-    if (ruling.refusal) return denied(ruling.refusal);
-    if (ruling.asks.length > 0 && !isApproved) {
-      if (call.phase === 'handoff') return failed('a person would have to allow it, and a handoff that a tool returned cannot wait.');
-      await requestHandoffApproval(handle, call, { to, brief: ruling.value, revision: ruling.revision, asks: ruling.asks });
-      return undefined;
-    }
-    passedBrief = ruling.value;
-    revision = ruling.revision;
-  }
+  const brief = await passBrief(handle, call, { wanted, history });
+  if (brief === undefined) return undefined;
 
   const stand = standOf(target, handle.root.runGuards);
   const subject = `${state.id}/${call.call.id}/input`;
-  const label = { origin: `agent:${state.agent}`, integrity: isUntrustedView(state.conversation) ? 'untrusted' : 'trusted' } as const;
-  const item: UserMessage = deepFreeze({
-    role: 'user',
-    id: `${state.id}/${call.call.id}/brief`,
-    via: 'handoff',
-    parts: [{ type: 'text', text: passedBrief, label }],
-    label,
-  });
-  const rewritten = rewrittenIds(everything, filtered);
+  const item = briefItem(handle, call, brief.text);
   const entered = await enter(handle, {
     subject,
     about: call.call.id,
-    rewritten,
+    rewritten: rewrittenIds(everything, history),
     agent: to,
     fresh: [item],
-    history: filtered,
+    history,
     guards: stand.input,
     stays: state.conversation.activations.length,
   });
   if (entered.isStopped) return undefined;
-  if (entered.refusal) return denied(entered.refusal);
+  if (entered.refusal) return refuse(handle, call, deniedEnd(entered.refusal));
 
-  const view = viewOf(everything, filtered, new Map(entered.changed.map(({ id, text }) => [id, text])));
   handle.append({
     type: 'handoff',
     callId: call.call.id,
     from: state.agent,
     to,
-    brief: passedBrief,
-    revision,
-    view,
+    brief: brief.text,
+    revision: brief.revision,
+    view: viewOf(everything, history, new Map(entered.changed.map(({ id, text }) => [id, text]))),
     item: entered.items[0] ?? item,
     ...(entered.revision > 0 ? { revisions: entered.revisions } : {}),
     entry: { subject, revision: entered.revision, judged: entered.judged },
@@ -123,6 +79,54 @@ export async function handOff(handle: RunHandle, call: CallState): Promise<undef
   handle.plan = undefined;
   handle.answer = undefined;
   return undefined;
+}
+
+function refuse(handle: RunHandle, call: CallState, end: CallEnd & { readonly limit?: LimitName }): undefined {
+  if (call.phase === 'handoff') handle.append({ ...end, type: 'handoff.refused', callId: call.call.id });
+  else endCall({ handle, call }, { ...end, revision: 0, chars: 0 });
+  if (end.refusal?.action === 'halt') handle.abort({ kind: 'halt' });
+  return undefined;
+}
+
+function fail(handle: RunHandle, call: CallState, why: string): undefined {
+  const summary = `The handoff failed: ${why} The conversation stays here.`;
+  return refuse(handle, call, errorEnd({ status: 'error', errorClass: 'failed', summary }));
+}
+
+/** The brief in the form that may cross, asked about again where what the target will see has changed since. Undefined: the handoff is refused, waits for a person, or the run was stopped. */
+async function passBrief(
+  handle: RunHandle,
+  call: CallState,
+  { wanted, history }: { readonly wanted: Wanted; readonly history: readonly Message[] },
+): Promise<{ readonly text: string; readonly revision: number } | undefined> {
+  const { to, brief } = wanted;
+  const isReturned = call.phase === 'handoff';
+  // Of a handoff that a tool returned, a person has seen the tool's input at most.
+  const isApproved = !isReturned && call.decision?.decision === 'approve';
+  const revision = isReturned ? 0 : call.revision;
+  if (!isReturned && !isApproved && wanted.filter === undefined && handle.state.calls.size === 1) return { text: brief, revision };
+  const judging = judgeHandoff(handle, {
+    id: call.call.id,
+    about: call.call.id,
+    to,
+    brief,
+    label: callLabel(handle, call),
+    revision,
+    history,
+    phases: isApproved ? 'check' : 'both',
+  });
+  const ruling = isPromise(judging) ? await judging : judging;
+  if (ruling.isStopped) return undefined;
+  if (ruling.refusal) return refuse(handle, call, deniedEnd(ruling.refusal));
+  if (ruling.asks.length === 0 || isApproved) return { text: ruling.value, revision: ruling.revision };
+  if (isReturned) return fail(handle, call, 'a person would have to allow it, and a handoff that a tool returned cannot wait.');
+  await requestHandoffApproval(handle, call, { to, brief: ruling.value, revision: ruling.revision, asks: ruling.asks });
+  return undefined;
+}
+
+function briefItem({ state }: RunHandle, { call }: CallState, text: string): UserMessage {
+  const label = { origin: `agent:${state.agent}`, integrity: isUntrustedView(state.conversation) ? 'untrusted' : 'trusted' } as const;
+  return deepFreeze({ role: 'user', id: `${state.id}/${call.id}/brief`, via: 'handoff', parts: [{ type: 'text', text, label }], label });
 }
 
 /** Of several handoffs in one answer only the first in call order is tried: those that tools returned count with the others. */
@@ -135,44 +139,38 @@ function endLaterHandoffs(handle: RunHandle, first: CallState): void {
 }
 
 function findWanted(handle: RunHandle, call: CallState): Wanted {
-  if (call.phase === 'handoff' && call.returned) {
-    const { to, brief, filtered } = call.returned;
-    const returned = handle.returned?.get(call.call.id);
-    if (returned === undefined && filtered)
-      return {
-        target: undefined,
-        to,
-        brief,
-        filter: undefined,
-        problem: 'the run was interrupted before it, and its history filter was lost. Ask for it again.',
-      };
-    const given = returned && typeof returned.target !== 'string' ? returned.target : undefined;
-    const known = handle.agents.get(to);
-    if (given && known && given !== known)
-      return { target: undefined, to, brief, filter: undefined, problem: `two different agents are named ${to}.` };
-    if (given && known === undefined) {
-      try {
-        const reach = resolveAgents(given);
-        for (const agent of reach.values()) standOf(agent, handle.root.runGuards);
-        handle.agents = new Map([...reach, ...handle.agents]);
-      } catch (thrown) {
-        const problem = GuardloopError.is(thrown) ? thrown.message : `agent ${to} cannot be used here.`;
-        return { target: undefined, to, brief, filter: undefined, problem };
-      }
-    }
-    return { target: given ?? known, to, brief, filter: returned?.history };
-  }
+  if (call.phase === 'handoff' && call.returned) return findReturned(handle, call.call.id, call.returned);
   const to = call.call.handoff?.to ?? '';
   const spec = standNow(handle).agent.handoffs.find((each: HandoffSpec) => each.name === call.call.name);
   return { target: handle.agents.get(to), to, brief: call.brief ?? call.call.handoff?.brief ?? '', filter: spec?.history };
 }
 
+/** What a tool returned, whose agent may not have been known before. */
+function findReturned(handle: RunHandle, callId: string, { to, brief, filtered }: NonNullable<CallState['returned']>): Wanted {
+  const unusable = (problem: string): Wanted => ({ target: undefined, to, brief, filter: undefined, problem });
+  const returned = handle.returned?.get(callId);
+  if (returned === undefined && filtered)
+    return unusable('the run was interrupted before it, and its history filter was lost. Ask for it again.');
+  const given = returned && typeof returned.target !== 'string' ? returned.target : undefined;
+  const known = handle.agents.get(to);
+  if (given && known && given !== known) return unusable(`two different agents are named ${to}.`);
+  if (given && known === undefined) {
+    try {
+      const reach = resolveAgents(given);
+      for (const agent of reach.values()) standOf(agent, handle.root.runGuards);
+      handle.agents = new Map([...reach, ...handle.agents]);
+    } catch (thrown) {
+      return unusable(GuardloopError.is(thrown) ? thrown.message : `agent ${to} cannot be used here.`);
+    }
+  }
+  return { target: given ?? known, to, brief, filter: returned?.history };
+}
+
 /** What the filter chose, of the messages themselves with the texts that it gave them; undefined when it makes no sense. */
 async function filterHistory(
   handle: RunHandle,
-  filter: HistoryFilter,
   everything: readonly Message[],
-  to: string,
+  { filter, to }: { readonly filter: HistoryFilter; readonly to: string },
 ): Promise<readonly Message[] | undefined> {
   try {
     const { signal } = handle;

@@ -1,0 +1,101 @@
+import { GuardloopError } from '../errors.js';
+import type { ModelCall, ModelEvent } from '../model/types.js';
+import type { OpenModelCall, RunHandle } from './handle.js';
+import type { Release } from './release.js';
+
+/** How long a model may take to notice an abort, or to close its stream, before it is left alone, milliseconds. */
+export const leaveMs = 40;
+
+/** Reads a model's events, and passes on what may flow. */
+export class AnswerReader {
+  text = '';
+  reasoning = '';
+  readonly calls: ModelCall[] = [];
+  end: Extract<ModelEvent, { type: 'end' }> | undefined;
+  retries = 0;
+  /** Set when nobody waits any more: later events are void. */
+  isOver = false;
+  /** Reasoning flows only where nothing guards it. */
+  readonly isReasoningShown: boolean;
+  private readonly release: Release;
+  reading: Promise<IteratorResult<ModelEvent>> | undefined;
+
+  constructor(
+    private readonly handle: RunHandle,
+    private readonly open: OpenModelCall,
+    { release, isUnguarded }: { readonly release: Release; readonly isUnguarded: boolean },
+  ) {
+    this.release = release;
+    this.isReasoningShown = isUnguarded && handle.root.settings.reasoning === 'show';
+  }
+
+  /** Reads to the end. Rejects with what the stream throws, or MODEL_PROTOCOL. */
+  async read(): Promise<void> {
+    const { open, handle } = this;
+    // A run that nobody watches, as most child runs, waits for no reader.
+    const channel = handle.isStreamed ? handle.root.channel : undefined;
+    this.reading = open.first ?? open.events.next();
+    for (;;) {
+      const { value: event, done } = await this.reading;
+      if (done || this.isOver) return;
+      const waiting = this.take(event);
+      if (waiting !== undefined) await waiting;
+      if (channel) {
+        const ready = channel.ready();
+        if (ready !== undefined) await ready;
+        if (this.isOver) return;
+      }
+      this.reading = open.events.next();
+      // The answer is whole: a stream that stays open holds it up no longer.
+      if (this.end && (await handle.wait(this.reading, leaveMs)).kind === 'late') {
+        open.events.return?.().then(undefined, () => undefined);
+        return;
+      }
+    }
+  }
+
+  private take(event: ModelEvent): undefined | Promise<void> {
+    const { open, handle } = this;
+    if (this.end) throw this.misstep(event.type === 'end' ? 'ended its answer twice' : 'went on after the end of its answer');
+    switch (event.type) {
+      case 'text.delta':
+        if (typeof event.text !== 'string') throw this.misstep('gave a text that is none');
+        this.text += event.text;
+        return this.release.push(event.text);
+      case 'reasoning.delta':
+        if (typeof event.text !== 'string') throw this.misstep('gave a text that is none');
+        this.reasoning += event.text;
+        if (this.isReasoningShown) handle.emit({ type: 'reasoning.delta', turn: open.turn, text: event.text });
+        return undefined;
+      case 'tool.call':
+        if (!isCall(event.call)) throw this.misstep('gave a call without a name or arguments');
+        this.calls.push(event.call);
+        return undefined;
+      case 'retry':
+        this.retries += 1;
+        handle.emit({ type: 'model.retry', attempt: event.attempt, waitMs: event.waitMs });
+        return undefined;
+      case 'end':
+        this.end = event;
+        return undefined;
+      default:
+        return undefined;
+    }
+  }
+
+  private misstep(what: string): GuardloopError {
+    return new GuardloopError(
+      'MODEL_PROTOCOL',
+      `Model ${this.open.model.id} ${what}. Nothing of it was recorded; resume the run to ask again.`,
+      {
+        isRetryable: true,
+      },
+    );
+  }
+}
+
+function isCall(call: unknown): call is ModelCall {
+  if (typeof call !== 'object' || call === null) return false;
+  const { name, unparsable } = call as { readonly name?: unknown; readonly unparsable?: unknown };
+  return typeof name === 'string' && (typeof unparsable === 'string' || (unparsable === undefined && 'input' in call));
+}

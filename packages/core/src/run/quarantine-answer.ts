@@ -1,0 +1,48 @@
+import { GuardloopError } from '../errors.js';
+import type { JsonObject } from '../model/types.js';
+import { canonicalJson } from '../state/canonical-json.js';
+import { newSalt, saltedSha256Hex } from '../state/digest.js';
+import type { Ask } from '../state/events.js';
+import type { RawAnswer } from './answer.js';
+import type { RunHandle } from './handle.js';
+
+/** Keeps an answer where a person can look at it, and asks for the approval. */
+export async function putInQuarantine(
+  handle: RunHandle,
+  answer: RawAnswer,
+  waiting: { readonly turn: number; readonly asks: readonly Ask[]; readonly revision: number; readonly text: string },
+): Promise<void> {
+  const { state, root } = handle;
+  const { turn, asks, revision, text } = waiting;
+  const key = `${state.id}/${turn}`;
+  const salt = newSalt();
+  const content = JSON.parse(JSON.stringify({ text, answer })) as JsonObject;
+  const digest = await saltedSha256Hex(salt, canonicalJson(content));
+  try {
+    await root.settings.quarantine?.put(key, { ...content, salt });
+  } catch (thrown) {
+    throw new GuardloopError(
+      'STORE_FAILED',
+      `The quarantine store failed to keep an answer of agent ${state.agent}. Nothing of it was shown; look at the cause, then resume.`,
+      { cause: thrown, isRetryable: true },
+    );
+  }
+  handle.append({
+    type: 'approval.request',
+    turn,
+    usage: answer.usage,
+    approval: {
+      id: `${state.id}/p${state.approvals + 1}`,
+      surface: 'output',
+      run: state.id,
+      agentPath: handle.agentPath,
+      subject: key,
+      revision,
+      digest,
+      reason: asks.map((ask) => ask.reason).join('; '),
+      asks,
+      key,
+      chars: text.length,
+    },
+  });
+}
