@@ -10,7 +10,7 @@ import type { AnswerValue } from './judge-answer.js';
 import { askRefusal, judgeAnswer } from './judge-answer.js';
 import { abortedEnd } from './observations.js';
 import { standNow } from './plan.js';
-import { prepareCalls } from './prepare-calls.js';
+import { nameOfUnknown, prepareCalls } from './prepare-calls.js';
 import { putInQuarantine } from './quarantine-answer.js';
 
 type ModelEnd = Extract<LogDraft, { type: 'model.end' }>;
@@ -57,7 +57,7 @@ export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishi
   // An answer that is refused is discarded with its reasoning: neither is shown before both have passed.
   show(open, ruling, reasoning);
   const calls: readonly RecordedCall[] = finishing.isFinal
-    ? answer.calls.map((call, index) => lastCall(call.name, `${turn}.${index}`))
+    ? answer.calls.map((call, index) => lastCall(nameOfUnknown(handle, call.name), `${turn}.${index}`))
     : await prepareCalls(handle, answer, finishing);
   if (handle.stop && handle.stop.kind !== 'halt') return discard(open, stopped);
   const { text, value } = ruling.value;
@@ -182,7 +182,7 @@ function isSameInput(recorded: RecordedCall, given: ModelCall | undefined): bool
 function lastCall(name: string, id: string): RecordedCall {
   return {
     id,
-    name: /^[a-zA-Z0-9_-]{1,64}$/.test(name) ? name : 'unknown_tool',
+    name,
     input: {},
     kind: 'unknown',
     revision: 0,

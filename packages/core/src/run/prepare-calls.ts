@@ -23,7 +23,6 @@ export interface CallInput {
   readonly parsed: unknown;
 }
 
-const nameForm = /^[a-zA-Z0-9_-]{1,64}$/;
 const empty: JsonObject = Object.freeze({});
 
 /** Finds, parses and judges all calls of an answer together. Never throws for what a model gave. */
@@ -39,7 +38,8 @@ export function prepareCalls(
   const preparing: (RecordedCall | Promise<RecordedCall>)[] = calls.map((call, index) => {
     const id = `${turn}.${index}`;
     const offered = names.get(call.name);
-    if (offered === undefined) return ended({ call, id, kind: 'unknown', label }, unknownToolEnd(names));
+    if (offered === undefined)
+      return ended({ call: { ...call, name: nameOfUnknown(handle, call.name) }, id, kind: 'unknown', label }, unknownToolEnd(names));
     const given: Given = { call, id, kind: kindOf(offered), label };
     if (offered.kind === 'handoff') {
       if (firstHandoff >= 0) return ended(given, laterHandoffEnd());
@@ -70,7 +70,7 @@ function ended({ call, id, kind }: Given, end: CallEnd, revision = 0): RecordedC
   return deepFreeze({
     id,
     ...(call.providerId === undefined ? {} : { providerId: call.providerId }),
-    name: nameForm.test(call.name) ? call.name : 'unknown_tool',
+    name: call.name,
     input: empty,
     kind,
     revision,
@@ -91,6 +91,12 @@ function variantOf(call: ModelCall): number | undefined {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
   return (hash ^ (hash >>> 16)) & 0xffff;
+}
+
+/** The name under which a call of what is not offered is recorded: an agent's own word, or none, since nobody has judged what a model made up. */
+export function nameOfUnknown({ agents }: RunHandle, name: string): string {
+  const isKnown = [...agents.values()].some(({ tools, handoffs }) => [...tools, ...handoffs].some((each) => each.name === name));
+  return isKnown ? name : 'unknown_tool';
 }
 
 function unknownToolEnd(names: ReadonlyMap<string, Offered>): CallEnd {
