@@ -1,8 +1,8 @@
-import { allow, defineAgent, defineGuardrail, defineTool, run } from '@guardloop/core';
+import { allow, defineAgent, defineGuardrail, defineTool, memorySession, run } from '@guardloop/core';
 import { callTool, callUnparsable, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import { chatAnswer, serve } from './provider-server.js';
+import { chatAnswer, messagesAnswer, serve } from './provider-server.js';
 import { ends, ofType, sound } from './sound.js';
 
 describe('K4', () => {
@@ -130,5 +130,56 @@ describe('K4', () => {
     expect(parses).toBe(1);
     expect(seen).toHaveLength(3);
     expect(new Set(seen).size).toBe(1);
+  });
+
+  describe('S038: an answer that was cut runs nothing', () => {
+    const write = (written: string[]) =>
+      defineTool({
+        name: 'write',
+        description: 'W.',
+        input: z.object({ path: z.string(), content: z.string().optional() }),
+        execute: ({ path }) => {
+          written.push(path);
+          return 'ok';
+        },
+      });
+    const calls = [
+      { id: 'c1', name: 'write', args: '{"path":"a.txt","content":"part one"}' },
+      { id: 'c2', name: 'write', args: '{"path":"b.txt","cont' },
+    ];
+
+    it.each([
+      ['chat', 'length', { status: 'failed', error: { code: 'MODEL_FAILED', details: { stopReason: 'length' } } }],
+      ['chat', 'content_filter', { status: 'blocked', by: 'model' }],
+      ['chat', 'error', { status: 'failed', error: { code: 'MODEL_FAILED' } }],
+      ['claude', 'max_tokens', { status: 'failed', error: { code: 'MODEL_FAILED', details: { stopReason: 'length' } } }],
+      ['claude', 'refusal', { status: 'blocked', by: 'model' }],
+    ] as const)('S038: %s, %s: no call of it runs, whole or not, and nothing of it is recorded', async (dialect, finish, expected) => {
+      const written: string[] = [];
+      const answer = dialect === 'chat' ? chatAnswer : messagesAnswer;
+      const server = await serve(answer({ text: 'I will write', calls, finish }), answer({ text: 'gave up' }));
+      const agent = defineAgent({ name: 'a', instructions: 'Help.', model: server[dialect](), tools: [write(written)] });
+      const session = { store: memorySession(), id: 's' };
+      const result = await sound(run(agent, 'write files', { session }));
+      expect(result).toMatchObject(expected);
+      expect(server.bodies).toHaveLength(1);
+      expect(written).toEqual([]);
+      expect(JSON.stringify(await session.store.load('s'))).not.toMatch(/I will write|part one|a\.txt/);
+      expect(await sound(run(agent, 'again', { session }))).toMatchObject({ status: 'completed', output: 'gave up' });
+      expect(server.problems).toEqual([]);
+    });
+
+    it('S039: hidden by a router, the broken call does not run, and is told as broken JSON; the whole one beside it runs', async () => {
+      const written: string[] = [];
+      const server = await serve(chatAnswer({ calls }), chatAnswer({ text: 'ok' }));
+      const agent = defineAgent({ name: 'a', instructions: 'Help.', model: server.chat(), tools: [write(written)] });
+      const result = await sound(run(agent, 'write files'));
+      expect(result.status).toBe('completed');
+      expect(written).toEqual(['a.txt']);
+      expect([...ends(result.events)].sort()).toEqual(['1.0 ok', '1.1 error']);
+      const [broken] = ofType(result.events, 'tool.end').filter(({ callId }) => callId === '1.1');
+      expect(String(broken?.content)).toMatch(/not valid JSON: a string that is not closed/);
+      expect(server.problems).toEqual([]);
+    });
   });
 });

@@ -292,4 +292,36 @@ describe('K10', () => {
       expect(wiped).toEqual(['r/1.0/1.0', 'r/1.1/1.0']);
     });
   });
+
+  it('S177: tools of one name at two owners are two tools: approving one leaves the other waiting', async () => {
+    const deleted: string[] = [];
+    const del = (owner: string) =>
+      defineTool({
+        name: 'del',
+        description: 'D.',
+        input: z.object({}),
+        approval: true,
+        execute: () => {
+          deleted.push(owner);
+          return 'deleted';
+        },
+      });
+    const model = scriptedModel({
+      main: [[callTool('ask_a', { input: 'x' }), callTool('ask_b', { input: 'x' })], say('ok')],
+      a: [callTool('del'), say('a')],
+      b: [callTool('del'), say('b')],
+    });
+    const part = (name: 'a' | 'b') =>
+      asTool(defineAgent({ name, instructions: '', model, tools: [del(name)] }), { name: `ask_${name}`, description: name });
+    const main = defineAgent({ name: 'main', instructions: '', model, tools: [part('a'), part('b')] });
+    const first = await sound(run(main, 'go'));
+    const ofA = approvalsOf(first).find(({ agentPath }) => agentPath.at(-1) === 'a');
+    const second = await sound(resume(main, stored(first.log), { decisions: { [ofA?.id ?? '']: 'approve' } }).result);
+    expect(approvalsOf(second).map(({ agentPath, tool }) => [...agentPath, tool])).toEqual([['main', 'b', 'del']]);
+    expect(deleted).toEqual(['a']);
+    const last = await sound(resume(main, stored(second.log), { decisions: decideAll(second, () => ({ reject: 'no' })) }).result);
+    expect(last.status).toBe('completed');
+    expect(deleted).toEqual(['a']);
+    expect(ofType(last.events, 'approval.resolve').map(({ decision }) => decision)).toEqual(['approve', 'reject']);
+  });
 });

@@ -1,4 +1,4 @@
-import type { Agent, Approval, Log, RunResult } from '@guardloop/core';
+import type { Agent, Approval, Log, LogEvent, Model, RunResult, SessionStore } from '@guardloop/core';
 import { allow, defineAgent, defineGuardrail, defineTool, handoff, memorySession, resume, run, stream } from '@guardloop/core';
 import { callTool, normalLog, say, scriptedModel, wait } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
@@ -272,5 +272,78 @@ describe('K11', () => {
     expect(again).toMatchObject({ status: 'completed', output: 'slow' });
     expect(model.requests).toHaveLength(2);
     expect(model.requests[1]).toEqual(model.requests[0]);
+  });
+
+  describe('S214: a process that dies between any two events', () => {
+    /** A store that keeps this many events, and then never answers again, as if its process were gone. */
+    const dyingAfter = (count: number): { readonly store: SessionStore; readonly left: () => Promise<SessionStore> } => {
+      const kept: LogEvent[] = [];
+      const store: SessionStore = {
+        load: async () => [...kept],
+        append: async (_, events) => {
+          const room = Math.max(0, count - kept.length);
+          kept.push(...events.slice(0, room));
+          if (events.length > room) await new Promise(() => undefined);
+        },
+      };
+      return {
+        store,
+        left: async () => {
+          const next = memorySession();
+          if (kept.length > 0) await next.append('s', JSON.parse(JSON.stringify(kept)) as LogEvent[], 0);
+          return next;
+        },
+      };
+    };
+
+    it('S214: goes on to the same requests; a recorded result is not made again, an effect in flight is asked about or has the same key', async () => {
+      const effects: string[] = [];
+      const effect = (name: string, repeatable: boolean) =>
+        defineTool({
+          name,
+          description: name,
+          input: z.object({ id: z.number().optional() }),
+          repeatable,
+          execute: async (_, { idempotencyKey }) => {
+            effects.push(`${name} ${idempotencyKey}`);
+            await sleep(1);
+            return `${name} done`;
+          },
+        });
+      const tools = [effect('charge', false), effect('mail', true)];
+      const script = [[callTool('charge', { id: 1 }, 'c1'), callTool('mail', {}, 'c2')], say('done')];
+      const agentWith = (model: Model) => defineAgent({ name: 'a', instructions: '', model, tools });
+      const whole = scriptedModel(script);
+      const plain = await sound(run(agentWith(whole), 'go', { runId: 'r', session: { store: memorySession(), id: 's' } }));
+      const total = plain.log.events.length;
+      const asked: number[] = [];
+      for (let count = 1; count <= total; count += 1) {
+        effects.length = 0;
+        const { store, left } = dyingAfter(count);
+        const model = scriptedModel(script);
+        const dead = run(agentWith(model), 'go', { runId: 'r', session: { store, id: 's' } });
+        await Promise.race([dead, sleep(15)]);
+        const session = { store: await left(), id: 's' };
+        const before = effects.length;
+        let result = await sound(resume(agentWith(model), session, { input: 'go' }).result);
+        if (result.status === 'interrupted') {
+          asked.push(count);
+          expect(result.approvals).toMatchObject([{ tool: 'charge', mayHaveRun: true }]);
+          expect(effects.filter((name) => name.startsWith('charge')).length).toBeLessThanOrEqual(1);
+          const given = effects.some((name) => name.startsWith('charge')) ? { result: 'charge done' } : ('approve' as const);
+          result = await sound(resume(agentWith(model), session, { decisions: { [result.approvals[0]?.id ?? '']: given } }).result);
+        }
+        expect(result, `after ${count} of ${total}`).toMatchObject({ status: 'completed', output: 'done' });
+        expect(
+          effects.filter((name) => name === 'charge r/1.0'),
+          `after ${count}`,
+        ).toHaveLength(1);
+        expect(new Set(effects), `after ${count}`).toEqual(new Set(['charge r/1.0', 'mail r/1.1']));
+        expect(before).toBeLessThanOrEqual(2);
+        expect(model.requests.at(-1)?.messages).toEqual(whole.requests.at(-1)?.messages);
+        expect(model.requests.length).toBeLessThanOrEqual(whole.requests.length + 1);
+      }
+      expect(asked.length).toBeGreaterThan(0);
+    });
   });
 });

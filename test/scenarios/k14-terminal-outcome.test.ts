@@ -129,4 +129,18 @@ describe('K14', () => {
       if (ms === 0) expect(before.every(({ at }) => at < startedAt + 20)).toBe(true);
     });
   });
+
+  it.each([
+    ['finish stop', [chatChunk({}, 'stop'), 'data: [DONE]\n\n'], 'completed'],
+    ['no finish, but the end of the stream', ['data: [DONE]\n\n'], 'completed'],
+    ['neither', [], 'failed'],
+  ] as const)('S045: a whole call with %s', async (_, tail, status) => {
+    const call = chatChunk({ tool_calls: [{ index: 0, id: 'c1', type: 'function', function: { name: 'f', arguments: '{}' } }] });
+    const server = await serve({ steps: [call, ...tail] }, chatAnswer({ text: 'ok' }));
+    const agent = defineAgent({ name: 'a', instructions: 'Help.', model: server.chat(), tools: [f] });
+    const { events, result } = await readAll(stream(agent, 'go'));
+    await sound(Promise.resolve(result));
+    expect(result.status).toBe(status);
+    expect(ends(events)).toEqual(status === 'completed' ? ['1.0 ok'] : []);
+  });
 });

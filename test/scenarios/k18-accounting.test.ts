@@ -1,8 +1,9 @@
 import type { RunResult, Usage } from '@guardloop/core';
-import { asTool, defineAgent, defineTool, GuardloopError, resume, run } from '@guardloop/core';
+import { asTool, defineAgent, defineTool, GuardloopError, resume, run, stream } from '@guardloop/core';
 import { callTool, endWith, failWith, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { chatChunk, serve } from './provider-server.js';
 import { ofType, sound, stored } from './sound.js';
 
 const approvalIds = (result: RunResult): readonly string[] => (result.status === 'interrupted' ? result.approvals.map(({ id }) => id) : []);
@@ -61,5 +62,14 @@ describe('K18', () => {
     const result = await sound(run(defineAgent({ name: 'a', instructions: '', model }), 'go'));
     expect(result.status).toBe('failed');
     expect(result.usage).toMatchObject({ requests: 3, inputTokens: 10, outputTokens: 2 });
+  });
+
+  it.each(['run', 'stream'] as const)('S164: where a provider tells no usage, requests are counted all the same (%s)', async (mode) => {
+    const silent = { steps: [chatChunk({ content: 'x' }), chatChunk({}, 'stop'), 'data: [DONE]\n\n'] };
+    const server = await serve({ status: 500, headers: { 'retry-after-ms': '1' }, steps: ['{}'] }, silent);
+    const agent = defineAgent({ name: 'a', instructions: 'Help.', model: server.chat({ maxRetries: 1 }) });
+    const result = await sound(mode === 'run' ? run(agent, 'go') : stream(agent, 'go').result);
+    expect(result).toMatchObject({ status: 'completed', usage: { requests: 2, inputTokens: 0, outputTokens: 0 } });
+    expect(ofType(result.events, 'model.end')).toHaveLength(1);
   });
 });

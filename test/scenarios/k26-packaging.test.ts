@@ -5,7 +5,12 @@ import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
+import { defineAgent, defineGuardrail, defineTool, deny, run } from '@guardloop/core';
+import { callTool, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { serve } from './provider-server.js';
+import { ends, ofType, sound } from './sound.js';
 
 const require = createRequire(import.meta.url);
 const core = require.resolve('@guardloop/core');
@@ -71,6 +76,66 @@ describe('K26', () => {
         const text = await readFile(new URL(name, dist), 'utf8');
         expect(text, name).not.toMatch(/(?:from|import|require)\s*\(?\s*['"]node:/);
       }
+    });
+  });
+
+  describe('S223: what is falsy is a value', () => {
+    it.each(['chat', 'claude'] as const)(
+      'S223: in what is sent: temperature 0, no system text, no tools, one attempt (%s)',
+      async (dialect) => {
+        const server = await serve({ status: 500, steps: ['{}'] });
+        const agent = defineAgent({
+          name: 'a',
+          instructions: '',
+          model: server[dialect]({ maxRetries: 0 }),
+          settings: { temperature: 0 },
+          tools: [],
+        });
+        expect((await run(agent, 'go')).status).toBe('failed');
+        expect(server.bodies).toHaveLength(1);
+        const [body] = server.bodies;
+        if (dialect === 'chat') {
+          expect(body).toMatchObject({ temperature: 0 });
+          expect(((body?.messages ?? []) as { role: string }[]).map(({ role }) => role)).toEqual(['user']);
+        } else expect(body).not.toHaveProperty('system');
+        for (const key of ['tools', 'tool_choice', 'parallel_tool_calls']) expect(body).not.toHaveProperty(key);
+        expect(server.problems).toEqual([]);
+      },
+    );
+
+    it('S223: in limits: zero is a bound or an error, never no bound', async () => {
+      const f = defineTool({ name: 'f', description: 'F.', input: z.object({}), execute: () => 'ok' });
+      const b = defineAgent({ name: 'b', instructions: '', model: scriptedModel([say('b')]) });
+      const model = scriptedModel([[callTool('f'), callTool('transfer_to_b')], say('ok')]);
+      const agent = defineAgent({ name: 'a', instructions: '', model, tools: [f], handoffs: [b] });
+      for (const name of ['turns', 'tokens', 'cost', 'ms', 'repeats'] as const)
+        await expect(run(agent, 'go', { limits: { [name]: 0 } })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+      const calls = await sound(run(agent, 'go', { limits: { toolCalls: 0 } }));
+      expect(ends(calls.events)[0]).toBe('1.0 aborted');
+      const handoffs = await sound(run(agent, 'go', { limits: { handoffs: 0 } }));
+      expect(ofType(handoffs.events, 'handoff')).toEqual([]);
+      const refuse = defineGuardrail({ name: 'g', on: ['output'], check: () => deny('no') });
+      const repairs = await sound(
+        run(defineAgent({ name: 'a', instructions: '', model: scriptedModel([say('x')]), guardrails: [refuse] }), 'go', {
+          limits: { repairs: 0 },
+        }),
+      );
+      expect(repairs).toMatchObject({ status: 'blocked', usage: { requests: 1 } });
+    });
+
+    it('S223: in options: empty lists and false are taken as such, and what is no option is refused', async () => {
+      const agent = defineAgent({ name: 'a', instructions: '', model: scriptedModel([say('ok')]) });
+      const result = await sound(run(agent, 'go', { guardrails: [], observers: [], history: [], strict: false }));
+      expect(result.status).toBe('completed');
+      for (const options of [
+        { concurrency: 0 },
+        { runId: '' },
+        { session: { store: {}, id: 's' } },
+        { release: '' },
+        { signal: 0 },
+        { maxTurns: 0 },
+      ])
+        await expect(run(agent, 'go', options as never)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
     });
   });
 });
