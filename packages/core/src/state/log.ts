@@ -46,5 +46,3 @@ export function readLog(log: unknown): readonly LogEvent[] {
   }
   return events as readonly LogEvent[];
 }
-
-export type { Log };
