@@ -20,6 +20,14 @@ const words = ['order', 'refund', 'parcel', 'näive', '😀', 'late', 'o1', 'aga
 const sentence = (...seed: readonly (string | number)[]): string =>
   Array.from({ length: 1 + (hash('length', ...seed) % 6) }, (_, index) => words[hash('word', index, ...seed) % words.length]).join(' ');
 
+/** One call: of an offered tool, mostly with arguments that fit. */
+function randomCall({ tools, turn }: ModelRequest, at: readonly (string | number)[]): ModelCall {
+  const tool = tools[hash('tool', ...at) % Math.max(1, tools.length)];
+  const base = { name: chance(4, 'unknown', ...at) || tool === undefined ? 'nowhere' : tool.name, providerId: `p${turn}-${at.at(-1)}` };
+  if (chance(5, 'broken', ...at)) return { ...base, unparsable: '{"id": ' };
+  return { ...base, input: chance(5, 'misfit', ...at) ? { id: 7 } : { id: sentence('id', ...at), input: sentence('input', ...at) } };
+}
+
 /** A model whose answers are a function of the seed, the agent and the turn. Stops calling after a few turns. */
 function randomModel(seed: number, requests: ModelRequest[]): Model {
   return {
@@ -34,15 +42,7 @@ function randomModel(seed: number, requests: ModelRequest[]): Model {
         if (chance(30, 'pause', piece, ...place)) await Promise.resolve();
         yield { type: 'text.delta', text: piece };
       }
-      for (let index = 0; index < count; index += 1) {
-        const at = [...place, index] as const;
-        const tool = request.tools[hash('tool', ...at) % Math.max(1, request.tools.length)];
-        const name = chance(4, 'unknown', ...at) || tool === undefined ? 'nowhere' : tool.name;
-        const call = chance(5, 'broken', ...at)
-          ? { name, unparsable: '{"id": ' }
-          : { name, input: chance(5, 'misfit', ...at) ? { id: 7 } : { id: sentence('id', ...at), input: sentence('input', ...at) } };
-        yield { type: 'tool.call', call: { ...call, providerId: `p${request.turn}-${index}` } };
-      }
+      for (let index = 0; index < count; index += 1) yield { type: 'tool.call', call: randomCall(request, [...place, index]) };
       yield { type: 'end', stopReason: count > 0 ? 'tools' : 'stop', usage: { requests: 1, inputTokens: 5, outputTokens: 5 } };
     },
   };

@@ -814,7 +814,11 @@ describe('making a model', () => {
     ['a negative maxRetries', { maxRetries: -1 }, 'maxRetries'],
     ['no time at all', { timeoutMs: 0 }, 'timeoutMs'],
     ['maxTokens 0', { maxTokens: 0 }, 'maxTokens'],
-    ['an option that does not exist', { baseUrl: 'http://127.0.0.1:8080' }, 'no option baseUrl. The options are client, apiKey, baseURL'],
+    [
+      'an option that does not exist',
+      { baseUrl: 'http://127.0.0.1:8080' } as AnthropicOptions,
+      'no option baseUrl. The options are client, apiKey, baseURL',
+    ],
     ['a price that is no number', { prices: { input: Number.NaN, output: 1 } }, 'prices.input'],
     ['a client beside a key', { client: new Anthropic({ apiKey: 'k' }), apiKey: 'k' }, 'client stands beside apiKey'],
   ])('%s is CONFIG_INVALID', (_, options, word) => {

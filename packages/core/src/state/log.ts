@@ -1,5 +1,5 @@
 import { GuardloopError } from '../errors.js';
-import type { Log, LogEvent } from './events.js';
+import type { LogEvent } from './events.js';
 
 const types: ReadonlySet<string> = new Set<LogEvent['type']>([
   'run.start',

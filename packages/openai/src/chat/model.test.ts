@@ -947,7 +947,7 @@ describe('options', () => {
     ['a timeout of 0', { timeoutMs: 0 }],
     ['a price that is no number', { prices: { input: Number.NaN, output: 1 } }],
     ['a limit of 0', { maxEventChars: 0 }],
-    ['an option that does not exist', { baseUrl: 'http://127.0.0.1:8080/v1' }],
+    ['an option that does not exist', { baseUrl: 'http://127.0.0.1:8080/v1' } as ChatOptions],
   ])('S198: %s is CONFIG_INVALID at once', (_name, options) => {
     expect(() => openai('gpt-5', options)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
   });
