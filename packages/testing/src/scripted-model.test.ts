@@ -62,6 +62,11 @@ describe('scriptedModel', () => {
     expect(texts).toEqual(['one', 'one', 'two', 'one']);
   });
 
+  it('says how a step is written where it is a bare text', async () => {
+    const script = ['Hello.'] as unknown as Parameters<typeof scriptedModel>[0];
+    await expect(collect(scriptedModel(script).stream(request(1), { signal }))).rejects.toThrow("Give say('…')");
+  });
+
   it('fails with MODEL_FAILED, naming agent and turn, where the script has no step', async () => {
     const error = await answer([say('one')], request(2)).catch((thrown: unknown) => thrown);
     expect(GuardloopError.is(error) && error.code).toBe('MODEL_FAILED');

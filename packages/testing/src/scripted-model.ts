@@ -122,7 +122,7 @@ async function* play(request: ModelRequest, options: PlayOptions, find: () => St
   signal.throwIfAborted();
   const step = find();
   const turn = typeof step === 'function' ? await step(request) : step;
-  const pieces: readonly Piece[] = isPiece(turn) ? [turn] : turn;
+  const pieces = piecesOf(turn, request);
   let index = 0;
   let ending: Ending = {};
   for (const piece of pieces) {
@@ -144,6 +144,17 @@ async function* play(request: ModelRequest, options: PlayOptions, find: () => St
   if (options.delayMs !== undefined) await sleep(options.delayMs, signal);
   signal.throwIfAborted();
   yield endOf(pieces, ending, { request, options });
+}
+
+/** Scripts are also written in plain JavaScript, where a bare text is the usual slip. */
+function piecesOf(turn: Turn, request: ModelRequest): readonly Piece[] {
+  const pieces = isPiece(turn) ? [turn] : turn;
+  const odd: unknown = pieces.find((piece: unknown) => typeof piece !== 'object' || piece === null);
+  if (odd === undefined) return pieces;
+  throw new GuardloopError(
+    'MODEL_FAILED',
+    `The step for turn ${request.turn} holds a ${typeof odd}. Give say('…'), callTool('name', { … }), or a list of such pieces.`,
+  );
 }
 
 function isPiece(turn: Turn): turn is Piece {
