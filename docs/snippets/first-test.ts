@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict';
 // #region test
+import assert from 'node:assert/strict';
 import { allow, defineAgent, defineGuardrail, defineTool, deny, run } from '@guardloop/core';
 import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
 import { z } from 'zod';

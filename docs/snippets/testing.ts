@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict';
 // #region setup
+import assert from 'node:assert/strict';
 import { allow, defineAgent, defineGuardrail, defineTool, deny, GuardloopError, resume, run, stream } from '@guardloop/core';
 import {
   auditLog,
