@@ -57,3 +57,13 @@ describe('resume', () => {
     expect(GuardloopError.is(thrown) && thrown.code).toBe('LOG_INVALID');
   });
 });
+
+it('says what kind of error a function of the agent threw, without its words, and asks for the context', async () => {
+  const instructions = ({ context }: { context: unknown }): string => (context as { name: string }).name;
+  const agent = defineAgent({ name: 'desk', instructions, model: scriptedModel([say('hi')]) });
+  const result = await run(agent, 'hello');
+  if (result.status !== 'failed') throw new Error(result.status);
+  expect(result.error).toMatchObject({ code: 'INTERNAL', cause: { name: 'TypeError' } });
+  expect(result.error.message).toMatch(/agent desk .* threw: TypeError\. .*`context`/);
+  expect(JSON.stringify(result.log)).not.toContain('undefined');
+});

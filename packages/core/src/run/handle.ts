@@ -329,7 +329,7 @@ export function faultStop(handle: RunHandle, thrown: unknown): Stop {
   if (GuardloopError.is(thrown)) return { kind: 'fault', error: thrown };
   const cause = safeCause(thrown);
   const message =
-    `A function of agent ${handle.state.agent} (instructions, model, settings, enabled), or of the run's options, threw: ${cause.name}. ` +
+    `A function of agent ${handle.state.agent} (its instructions or model, for example), or of the run's options, threw: ${cause.name}. ` +
     'The run was stopped. What was thrown may quote content and is not kept: catch it in the function, and check that the run has its `context`.';
   return { kind: 'fault', error: new GuardloopError('INTERNAL', message, { cause }) };
 }
