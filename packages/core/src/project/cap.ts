@@ -4,8 +4,8 @@ import { wellFormed } from './well-formed.js';
 
 /** Characters (UTF-16 units) of one result that the model sees when its tool has no projection. */
 export const resultCapChars = 16_000;
-/** Characters of all results of one turn together, where a turn has many. */
-export const projectedCapChars = 48_000;
+/** Characters of all results of one turn together; the calls of the turn share it evenly. */
+export const turnCapChars = 48_000;
 
 export interface CappedText {
   readonly text: string;

@@ -1,6 +1,6 @@
 import { GuardloopError } from '../errors.js';
 import type { Label, Part } from '../model/types.js';
-import { capText, projectedCapChars, resultCapChars } from '../project/cap.js';
+import { capText, resultCapChars, turnCapChars } from '../project/cap.js';
 import { isOwnProjection } from '../project/own-projection.js';
 import type { CallEnd } from '../state/events.js';
 import type { RunHandle } from './handle.js';
@@ -12,9 +12,9 @@ import { contentText, deepFreeze } from './plain-output.js';
 import type { Output } from './tool-output.js';
 import { judgeOutput, textOutput } from './tool-output.js';
 
-/** Characters that one result may take: 16,000, and 48,000 over the calls of a turn. */
+/** Characters that one result of this turn may take. */
 export function budget(handle: RunHandle): number {
-  return Math.min(resultCapChars, Math.floor(projectedCapChars / Math.max(1, handle.state.calls.size)));
+  return Math.min(resultCapChars, Math.floor(turnCapChars / Math.max(1, handle.state.calls.size)));
 }
 
 /** What the model sees of a tool's output. */
@@ -57,7 +57,7 @@ export async function project(open: OpenCall, output: Output, label: Label): Pro
       }),
     };
   }
-  if (isOwnProjection(projection)) return { content: made as string, by: 'core' };
+  if (isOwnProjection(projection)) return { content: withMedia(made as string, output.content), by: 'core' };
   const ruling = await judgeOutput(open, { output: textOutput(made as string), form: 'projected', isError: false, label });
   if (ruling.isStopped) return { end: unknownEnd(tool.name, 'the run was stopped before its result was judged') };
   if (ruling.refusal) {
@@ -65,6 +65,11 @@ export async function project(open: OpenCall, output: Output, label: Label): Pro
     return { end: withheldEnd(tool.name, ruling.refusal) };
   }
   return { ...cap(handle, ruling.value.content), by: 'user' };
+}
+
+/** Images and files stay beside what core's own projections make of the text: those look at nothing else. */
+function withMedia(text: string, content: string | readonly Part[]): string | readonly Part[] {
+  return typeof content === 'string' ? text : deepFreeze([{ type: 'text', text }, ...content.filter((part) => part.type !== 'text')]);
 }
 
 function cap(handle: RunHandle, content: string | readonly Part[]): Projected {
