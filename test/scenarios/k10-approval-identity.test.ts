@@ -4,7 +4,7 @@ import { callTool, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { chatAnswer, serve } from './provider-server.js';
-import { ends, ofType, sleep, sound, stored, unpaired } from './sound.js';
+import { ends, gate, ofType, sound, stored, unpaired } from './sound.js';
 
 const approvalsOf = (result: RunResult): readonly Approval[] => (result.status === 'interrupted' ? result.approvals : []);
 const decideAll = (result: RunResult, decide: (approval: Approval) => Decisions[string]): Decisions =>
@@ -12,7 +12,8 @@ const decideAll = (result: RunResult, decide: (approval: Approval) => Decisions[
 
 describe('K10', () => {
   describe('S109: a guardrail and an approval around one call', () => {
-    const setUp = (answer: (body: string) => ReturnType<typeof allow> | ReturnType<typeof deny>) => {
+    const setUp = (answer: (body: string) => ReturnType<typeof allow> | ReturnType<typeof deny>, hold?: Promise<void>) => {
+      const under = gate();
       const sent: string[] = [];
       const send = defineTool({
         name: 'send',
@@ -30,7 +31,8 @@ describe('K10', () => {
         on: ['toolInput'],
         check: async ({ input }) => {
           asked += 1;
-          await sleep(15);
+          under.open();
+          await hold;
           return answer((input as { readonly body: string }).body);
         },
       });
@@ -39,6 +41,7 @@ describe('K10', () => {
         sent,
         model,
         asked: () => asked,
+        under: under.opened,
         agent: defineAgent({ name: 'a', instructions: '', model, tools: [send], guardrails: [guard] }),
       };
     };
@@ -66,11 +69,13 @@ describe('K10', () => {
     });
 
     it('S109: a decision that comes before the question fits nothing; after it, it counts once', async () => {
-      const { agent, sent } = setUp(noForbidden);
+      const held = gate();
+      const { agent, sent, under } = setUp(noForbidden, held.opened);
       const session = { store: memorySession(), id: 's' };
       const running = run(agent, 'go', { session, runId: 'r' });
-      await sleep(5);
+      await under;
       await expect(resume(agent, session, { decisions: { 'r/p1': 'approve' } }).result).rejects.toMatchObject({ code: 'RESUME_MISMATCH' });
+      held.open();
       const first = await sound(running);
       expect(approvalsOf(first).map(({ id }) => id)).toEqual(['r/p1']);
       const result = await sound(resume(agent, session, { decisions: { 'r/p1': 'approve' } }).result);

@@ -1,10 +1,10 @@
 import type { Agent, Approval, Log, LogEvent, Model, RunResult, SessionStore } from '@guardloop/core';
 import { allow, defineAgent, defineGuardrail, defineTool, handoff, memorySession, resume, run, stream } from '@guardloop/core';
-import { callTool, normalLog, say, scriptedModel, wait } from '@guardloop/testing';
-import { describe, expect, it } from 'vitest';
+import { callTool, normalLog, say, scriptedModel } from '@guardloop/testing';
+import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { chatAnswer, serve } from './provider-server.js';
-import { ends, ofType, sleep, sound, stored } from './sound.js';
+import { ends, gate, ofType, sleep, sound, stored } from './sound.js';
 
 const approvalsOf = (result: RunResult): readonly Approval[] => (result.status === 'interrupted' ? result.approvals : []);
 const idOf = (result: RunResult): string => approvalsOf(result)[0]?.id ?? 'none';
@@ -261,12 +261,27 @@ describe('K11', () => {
   });
 
   it('S215: a run that was cut in the middle of a slow model call asks for the same again', async () => {
-    const model = scriptedModel([[wait(30), say('slow')]]);
+    const asked = gate();
+    const answer = gate();
+    const model = scriptedModel([
+      async () => {
+        asked.open();
+        await answer.opened;
+        return say('slow');
+      },
+    ]);
     const agent = defineAgent({ name: 'a', instructions: '', model });
     const session = { store: memorySession(), id: 's' };
     const running = run(agent, 'go', { session, runId: 'r' });
-    await sleep(10);
-    const cut: Log = { version: 1, events: await session.store.load('s') };
+    await asked.opened;
+    const cut: Log = {
+      version: 1,
+      events: await vi.waitUntil(async () => {
+        const events = await session.store.load('s');
+        return events.at(-1)?.type === 'model.start' && events;
+      }),
+    };
+    answer.open();
     await running;
     const again = await sound(resume(agent, stored(cut)).result);
     expect(again).toMatchObject({ status: 'completed', output: 'slow' });
@@ -276,18 +291,24 @@ describe('K11', () => {
 
   describe('S214: a process that dies between any two events', () => {
     /** A store that keeps this many events, and then never answers again, as if its process were gone. */
-    const dyingAfter = (count: number): { readonly store: SessionStore; readonly left: () => Promise<SessionStore> } => {
+    const dyingAfter = (
+      count: number,
+    ): { readonly store: SessionStore; readonly gone: Promise<void>; readonly left: () => Promise<SessionStore> } => {
       const kept: LogEvent[] = [];
+      const gone = gate();
       const store: SessionStore = {
         load: async () => [...kept],
         append: async (_, events) => {
           const room = Math.max(0, count - kept.length);
           kept.push(...events.slice(0, room));
-          if (events.length > room) await new Promise(() => undefined);
+          if (events.length <= room) return;
+          gone.open();
+          await new Promise(() => undefined);
         },
       };
       return {
         store,
+        gone: gone.opened,
         left: async () => {
           const next = memorySession();
           if (kept.length > 0) await next.append('s', JSON.parse(JSON.stringify(kept)) as LogEvent[], 0);
@@ -319,10 +340,10 @@ describe('K11', () => {
       const asked: number[] = [];
       for (let count = 1; count <= total; count += 1) {
         effects.length = 0;
-        const { store, left } = dyingAfter(count);
+        const { store, gone, left } = dyingAfter(count);
         const model = scriptedModel(script);
         const dead = run(agentWith(model), 'go', { runId: 'r', session: { store, id: 's' } });
-        await Promise.race([dead, sleep(15)]);
+        await Promise.race([dead, gone]);
         const session = { store: await left(), id: 's' };
         const before = effects.length;
         let result = await sound(resume(agentWith(model), session, { input: 'go' }).result);

@@ -5,7 +5,7 @@ import { callTool, say, scriptedModel, wait } from '@guardloop/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import { chatAnswer, chatChunk, serve } from './provider-server.js';
-import { ends, ofType, sleep, sound, unhandled, unpaired } from './sound.js';
+import { ends, gate, ofType, sleep, sound, unhandled, unpaired } from './sound.js';
 
 const approvalsOf = (result: RunResult): readonly Approval[] => (result.status === 'interrupted' ? result.approvals : []);
 
@@ -19,6 +19,7 @@ describe('K16', () => {
       async (repeatable, status) => {
         const rejections = unhandled();
         const effects: string[] = [];
+        const late = gate();
         let signal: AbortSignal | undefined;
         const slow = (name: string, fails: boolean) =>
           defineTool({
@@ -29,7 +30,7 @@ describe('K16', () => {
             repeatable,
             execute: async (_, info) => {
               signal = info.signal;
-              await sleep(150);
+              await late.opened;
               effects.push(name);
               if (fails) throw new Error('late');
               return 'late result';
@@ -43,6 +44,7 @@ describe('K16', () => {
         expect(effects).toEqual([]);
         expect(result).toMatchObject({ status: 'completed', output: 'ok' });
         expect(signal?.aborted).toBe(true);
+        late.open();
         await vi.waitUntil(() => effects.length === 2);
         await sleep(5);
         const log = await session.store.load('s');

@@ -2,18 +2,19 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import type { LogEvent, RunEvent, SessionStore, View } from '@guardloop/core';
 import { allow, defineAgent, defineGuardrail, defineTool, memorySession, resume, run, stream, withContext } from '@guardloop/core';
-import { callTool, say, scriptedModel, wait } from '@guardloop/testing';
-import { describe, expect, it } from 'vitest';
+import { callTool, say, scriptedModel } from '@guardloop/testing';
+import { describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
-import { ends, ofType, sleep, sound, unpaired } from './sound.js';
+import { ends, gate, ofType, sleep, sound, unpaired } from './sound.js';
 
 const f = defineTool({ name: 'f', description: 'F.', input: z.object({}), execute: async () => 'ok' });
 
 describe('K17', () => {
   describe('S115: a process that dies after a handoff', () => {
     it.each(['run', 'stream'] as const)('S115: the session holds each item once, and the new agent is active (%s)', async (mode) => {
-      const script = { triage: [callTool('transfer_to_a', {}, 'h1')], a: [[wait(60), say('A here')]] };
-      const model = scriptedModel(script);
+      const answer = gate();
+      const script = { triage: [callTool('transfer_to_a', {}, 'h1')] };
+      const model = scriptedModel({ ...script, a: [() => answer.opened.then(() => say('A here'))] });
       const a = defineAgent({ name: 'a', instructions: '', model });
       const triage = defineAgent({ name: 'triage', instructions: '', model, handoffs: [a] });
       const store = memorySession();
@@ -21,8 +22,11 @@ describe('K17', () => {
         mode === 'run'
           ? run(triage, 'go', { session: { store, id: 's' }, runId: 'r' })
           : stream(triage, 'go', { session: { store, id: 's' }, runId: 'r' }).result;
-      await sleep(30);
-      const dead = await store.load('s');
+      const dead = await vi.waitUntil(async () => {
+        const events = await store.load('s');
+        return events.filter(({ type }) => type === 'model.start').length === 2 && events;
+      });
+      answer.open();
       await running;
       expect(dead.map(({ type }) => type)).toEqual(['run.start', 'input.accept', 'model.start', 'model.end', 'handoff', 'model.start']);
 
@@ -113,11 +117,21 @@ describe('K17', () => {
     });
 
     it('S125: one that comes while another is under way is refused too', async () => {
-      const agent = defineAgent({ name: 'a', instructions: '', model: scriptedModel([[wait(30), say('done')]]) });
+      const asked = gate();
+      const answer = gate();
+      const model = scriptedModel([
+        async () => {
+          asked.open();
+          await answer.opened;
+          return say('done');
+        },
+      ]);
+      const agent = defineAgent({ name: 'a', instructions: '', model });
       const session = { store: memorySession(), id: 's' };
       const first = run(agent, 'A', { session });
-      await sleep(10);
+      await asked.opened;
       await expect(run(agent, 'B', { session })).rejects.toMatchObject({ code: 'RESUME_MISMATCH' });
+      answer.open();
       expect((await sound(first)).status).toBe('completed');
     });
 
@@ -132,14 +146,25 @@ describe('K17', () => {
           return 'paid';
         },
       });
-      const model = scriptedModel([[wait(30), callTool('pay')], say('done')]);
+      const asked = gate();
+      const answer = gate();
+      const model = scriptedModel([
+        async () => {
+          asked.open();
+          await answer.opened;
+          return callTool('pay');
+        },
+        say('done'),
+      ]);
       const agent = defineAgent({ name: 'a', instructions: '', model, tools: [pay] });
       const session = { store: memorySession(), id: 's' };
       const slow = run(agent, 'A', { session });
-      await sleep(10);
+      await asked.opened;
+      await vi.waitUntil(async () => (await session.store.load('s')).at(-1)?.type === 'model.start');
       // Another worker takes the run over.
       const taken = await sound(resume(agent, session, { model: scriptedModel([callTool('pay'), say('done')]) }).result);
       expect(taken.status).toBe('completed');
+      answer.open();
       const lost = await slow;
       expect(lost).toMatchObject({ status: 'failed', error: { code: 'LOG_CONFLICT' } });
       expect(effects).toEqual(['paid']);

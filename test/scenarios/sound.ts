@@ -83,3 +83,16 @@ export const stored = (log: Log): Log => JSON.parse(JSON.stringify(log)) as Log;
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 export type { RunStream };
+
+/** Something that others wait for until it is opened. */
+export interface Gate {
+  readonly opened: Promise<void>;
+  open(): void;
+}
+export function gate(): Gate {
+  let open = (): void => undefined;
+  const opened = new Promise<void>((resolve) => {
+    open = resolve;
+  });
+  return { opened, open: () => open() };
+}
