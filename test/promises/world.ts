@@ -1,4 +1,4 @@
-import type { GuardInfo, Guardrail, Model, ModelEvent, ModelRequest, Subject, Surface } from '@guardloop/core';
+import type { GuardInfo, Guardrail, Model, ModelCall, ModelEvent, ModelRequest, Subject, Surface } from '@guardloop/core';
 import { allow, ask, asTool, defineAgent, defineGuardrail, defineTool, deny, halt, handoff, rewrite } from '@guardloop/core';
 import { z } from 'zod';
 

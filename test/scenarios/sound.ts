@@ -1,4 +1,4 @@
-import type { Log, LogEvent, Message, RunEvent, RunStream } from '@guardloop/core';
+import type { Log, LogEvent, Message, RunEvent } from '@guardloop/core';
 import { auditLog } from '@guardloop/testing';
 import { expect, onTestFinished } from 'vitest';
 
@@ -81,6 +81,7 @@ export function reaches(value: unknown, text: string, seen = new Set<unknown>())
 export const stored = (log: Log): Log => JSON.parse(JSON.stringify(log)) as Log;
 
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
+<<<<<<< Updated upstream
 
 export type { RunStream };
 
@@ -96,3 +97,5 @@ export function gate(): Gate {
   });
   return { opened, open: () => open() };
 }
+=======
+>>>>>>> Stashed changes

@@ -12,7 +12,7 @@ import { zodParser } from './schema/zod.js';
 import type { ZodNode } from './schema/zod-nodes.js';
 import { findInexpressible, isZodNode, isZodObject } from './schema/zod-nodes.js';
 
-export type { CompiledSchema, Parsed, SchemaIssue } from './schema/compiled.js';
+export type { CompiledSchema, SchemaIssue } from './schema/compiled.js';
 export { maxInputChars, maxInputDepth, rawIssue } from './schema/raw-input.js';
 
 export interface CompileOptions {

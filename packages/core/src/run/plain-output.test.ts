@@ -201,7 +201,7 @@ describe('plainOutput', () => {
   });
 
   it('replaces lone surrogates wherever they stand', () => {
-    const { content, value } = plainOutput({ ['k\ud800']: ['v\udc00', 'fine 😀'] });
+    const { content, value } = plainOutput({ 'k\ud800': ['v\udc00', 'fine 😀'] });
     expect(value).toEqual({ 'k\ufffd': ['v\ufffd', 'fine 😀'] });
     expect(isWellFormed(content as string)).toBe(true);
     expect(plainOutput('x\ud83d').content).toBe('x\ufffd');

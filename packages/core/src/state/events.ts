@@ -11,7 +11,6 @@ import type {
   ToolCall,
   Usage,
   UserMessage,
-  Via,
 } from '../model/types.js';
 
 /** Where a guardrail looks. */
@@ -504,4 +503,3 @@ export interface Log {
   readonly version: 1;
   readonly events: readonly LogEvent[];
 }
-export type { AssistantMessage, UserMessage, Via };
