@@ -81,9 +81,6 @@ export function reaches(value: unknown, text: string, seen = new Set<unknown>())
 export const stored = (log: Log): Log => JSON.parse(JSON.stringify(log)) as Log;
 
 export const sleep = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-<<<<<<< Updated upstream
-
-export type { RunStream };
 
 /** Something that others wait for until it is opened. */
 export interface Gate {
@@ -97,5 +94,3 @@ export function gate(): Gate {
   });
   return { opened, open: () => open() };
 }
-=======
->>>>>>> Stashed changes
