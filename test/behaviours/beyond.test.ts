@@ -57,7 +57,7 @@ describe('guardrails at a handoff', () => {
     expect(result).toMatchObject({ status: 'completed', agent: 'billing', output: 'Here is billing.' });
     expect(seen).toEqual([
       { via: 'user', text: 'Where is o1?' },
-      { via: 'session', text: '' },
+      { via: 'session', text: 'find_order {"orderId":"o1"}' },
       { via: 'session', text: 'order o1 is on its way' },
       { via: 'session', text: 'Wait.' },
       { via: 'handoff', text: 'Handed off from triage.' },

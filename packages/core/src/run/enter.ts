@@ -46,8 +46,32 @@ export function messageText(message: Message): string {
   return message.text;
 }
 
+/** The calls of an answer as guardrails are shown them: a line for each that has arguments, its tool and their JSON. */
+function callLines(message: Message): readonly string[] {
+  if (message.role !== 'assistant') return [];
+  return message.calls.filter(({ input }) => Object.keys(input).length > 0).map(({ name, input }) => `${name} ${JSON.stringify(input)}`);
+}
+
+/** All that a message brings into a view: its text, and under it the calls of an answer. */
+function enteringText(message: Message): string {
+  const lines = callLines(message);
+  if (lines.length === 0) return messageText(message);
+  return [...(message.role === 'assistant' && message.text !== '' ? [message.text] : []), ...lines].join('\n');
+}
+
+/** A message of which a rewrite made another entering text. Where it touched the lines of the calls, their inputs are left out. */
+function withEnteringText(message: Message, text: string): Message {
+  const lines = callLines(message);
+  if (lines.length === 0) return withText(message, text);
+  const calls = lines.join('\n');
+  if (text === calls) return withText(message, '');
+  if (text.endsWith(`\n${calls}`)) return withText(message, text.slice(0, -calls.length - 1));
+  const rest = text.split('\n');
+  return withText(message, rest.length < lines.length ? text : rest.slice(0, -lines.length).join('\n'), true);
+}
+
 function toItem(message: Message): InputItem {
-  const text = messageText(message);
+  const text = enteringText(message);
   const parts =
     message.role === 'user'
       ? message.parts
@@ -134,8 +158,8 @@ async function rewriteItems(handle: RunHandle, { entry, newTo, viewer }: Asking)
       canAsk: false,
       toSubject: (value) => toSubject([value]),
       rewrite(value, by) {
-        const text = rewriteText(messageText(value), by);
-        return text === undefined ? undefined : { value: deepFreeze(withText(value, text)) };
+        const text = rewriteText(enteringText(value), by);
+        return text === undefined ? undefined : { value: deepFreeze(withEnteringText(value, text)) };
       },
     });
     const { refusal, isStopped, ...ruling } = judging instanceof Promise ? await judging : judging;
@@ -144,7 +168,9 @@ async function rewriteItems(handle: RunHandle, { entry, newTo, viewer }: Asking)
     revisions[message.id] = ruling.revision;
     revision += ruling.revision;
     current.set(message.id, ruling.value);
-    if (!fresh.includes(message)) changed.push({ id: message.id, text: messageText(ruling.value) });
+    if (fresh.includes(message)) continue;
+    const dropsInputs = callLines(message).length > callLines(ruling.value).length;
+    changed.push({ id: message.id, text: messageText(ruling.value), ...(dropsInputs ? { dropsInputs } : {}) });
   }
   return { refusal: undefined, isStopped: false, current, changed, revisions, revision };
 }

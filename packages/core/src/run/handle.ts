@@ -97,6 +97,9 @@ export class RunHandle {
   openModelCall: OpenModelCall | undefined;
   /** Of this run alone: a child under its parent's cap could wait for itself. */
   slots: LimitFunction | undefined;
+  /** Inputs of refused calls, numbered: so equal ones are told from others though none is recorded. */
+  unrecorded: Map<string, number> | undefined;
+  unrecordedCount = 0;
   /** What the run was given and has not been accepted yet. */
   input: readonly (UserMessage | AssistantMessage)[] | undefined;
   /** The parsed answer of a structured output. */

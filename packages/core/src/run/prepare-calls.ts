@@ -39,8 +39,11 @@ export function prepareCalls(
     const id = `${turn}.${index}`;
     const offered = names.get(call.name);
     if (offered === undefined)
-      return ended({ call: { ...call, name: nameOfUnknown(handle, call.name) }, id, kind: 'unknown', label }, unknownToolEnd(names));
-    const given: Given = { call, id, kind: kindOf(offered), label };
+      return ended(
+        { handle, call: { ...call, name: nameOfUnknown(handle, call.name) }, id, kind: 'unknown', label },
+        unknownToolEnd(names),
+      );
+    const given: Given = { handle, call, id, kind: kindOf(offered), label };
     if (offered.kind === 'handoff') {
       if (firstHandoff >= 0) return ended(given, laterHandoffEnd());
       firstHandoff = index;
@@ -54,6 +57,7 @@ export function prepareCalls(
 
 /** A call that a model gave. */
 interface Given {
+  readonly handle: RunHandle;
   readonly call: ModelCall;
   readonly id: string;
   readonly kind: RecordedCall['kind'];
@@ -65,8 +69,8 @@ interface Fitting<S> extends Given {
   readonly spec: S;
 }
 
-function ended({ call, id, kind }: Given, end: CallEnd, revision = 0): RecordedCall {
-  const variant = variantOf(call);
+function ended({ handle, call, id, kind }: Given, end: CallEnd, revision = 0): RecordedCall {
+  const variant = variantOf(handle, call);
   return deepFreeze({
     id,
     ...(call.providerId === undefined ? {} : { providerId: call.providerId }),
@@ -79,8 +83,8 @@ function ended({ call, id, kind }: Given, end: CallEnd, revision = 0): RecordedC
   });
 }
 
-/** 16 bits of a hash (FNV-1a) of an input that is not recorded; undefined for an empty one. */
-function variantOf(call: ModelCall): number | undefined {
+/** The how-manieth different input of this run that is not recorded; undefined for an empty one. Told apart in memory only: nothing of it stays. */
+function variantOf(handle: RunHandle, call: ModelCall): number | undefined {
   let text: string;
   try {
     text = 'unparsable' in call ? call.unparsable : canonicalJson(call.input);
@@ -88,9 +92,14 @@ function variantOf(call: ModelCall): number | undefined {
     return undefined;
   }
   if (text === '' || text === '{}') return undefined;
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < text.length; at += 1) hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
-  return (hash ^ (hash >>> 16)) & 0xffff;
+  // A number that the log may hold of an earlier process is not given again.
+  handle.unrecordedCount ||= handle.state.turn * 1_000;
+  handle.unrecorded ??= new Map();
+  const known = handle.unrecorded.get(text);
+  if (known !== undefined) return known;
+  handle.unrecordedCount += 1;
+  handle.unrecorded.set(text, handle.unrecordedCount);
+  return handle.unrecordedCount;
 }
 
 /** The name under which a call of what is not offered is recorded: an agent's own word, or none, since nobody has judged what a model made up. */

@@ -1,5 +1,5 @@
 import type { Message } from '../model/types.js';
-import type { Manifest, ViewEntry } from './events.js';
+import type { Manifest, ViewEntry, ViewText } from './events.js';
 
 /** One stay of one agent in a conversation: which input guardrails stood, and what they have passed. */
 export interface Activation {
@@ -140,8 +140,8 @@ export function idsOf(messages: readonly Message[]): ReadonlySet<string> {
   return new Set(messages.map((message) => message.id));
 }
 
-/** The same message with other text. */
-export function withText(message: Message, text: string): Message {
+/** The same message with other text; of an answer also without the inputs of its calls. */
+export function withText(message: Message, text: string, dropsInputs = false): Message {
   if (message.role === 'user')
     return frozen({
       ...message,
@@ -149,19 +149,16 @@ export function withText(message: Message, text: string): Message {
     });
   if (message.role === 'tool') return frozen({ ...message, content: text });
   const { native: _, ...rest } = message;
-  return frozen({ ...rest, text });
+  return frozen({ ...rest, text, ...(dropsInputs ? { calls: rest.calls.map((call) => ({ ...call, input: {} })) } : {}) });
 }
 
 /** The messages with the texts that rewrites made of them; the same array where there are none. */
-export function changeTexts(
-  view: readonly Message[],
-  changed: readonly { readonly id: string; readonly text: string }[],
-): readonly Message[] {
+export function changeTexts(view: readonly Message[], changed: readonly ViewText[]): readonly Message[] {
   if (changed.length === 0) return view;
-  const texts = new Map(changed.map(({ id, text }) => [id, text]));
+  const changes = new Map(changed.map((change) => [change.id, change]));
   return view.map((message) => {
-    const text = texts.get(message.id);
-    return text === undefined ? message : withText(message, text);
+    const change = changes.get(message.id);
+    return change === undefined ? message : withText(message, change.text, change.dropsInputs);
   });
 }
 
@@ -175,7 +172,7 @@ export function resolveView(messages: readonly Message[], view: readonly ViewEnt
       continue;
     }
     const message = byId.get(typeof entry === 'string' ? entry : entry.id);
-    if (message) resolved.push(typeof entry === 'string' ? message : withText(message, entry.text));
+    if (message) resolved.push(typeof entry === 'string' ? message : withText(message, entry.text, entry.dropsInputs));
   }
   return resolved;
 }

@@ -153,6 +153,8 @@ export interface InputAcceptEvent extends Durable<'input.accept'> {
 export interface ViewText {
   readonly id: string;
   readonly text: string;
+  /** Of an answer: a rewrite touched the inputs of its calls, which are shown as `{}`. */
+  readonly dropsInputs?: true | undefined;
 }
 /** What an agent sees: references to recorded messages, with text where it was changed, or whole items that a view or brief made. */
 export type ViewEntry = string | ViewText | UserMessage;
@@ -228,8 +230,8 @@ export interface RecordedCall extends ToolCall {
   /** Present when the call will not run. */
   readonly end?: CallEnd | undefined;
   /**
-   * Of a call that will not run, whose input is not recorded: 16 bits of a hash of it. They tell unlike inputs apart, so that the repeat
-   * defence does not take one for another, and are too few to tell what they were.
+   * Of a call that will not run, whose input is not recorded: a number that unlike inputs do not share, so that the repeat defence does not
+   * take one for another. It is counted, not made of the input.
    */
   readonly variant?: number | undefined;
 }

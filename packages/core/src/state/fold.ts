@@ -357,6 +357,7 @@ function resolveApproval(run: RunState, event: ApprovalResolveEvent): void {
       call.revision = event.revision;
     }
     // A refused edit and a given result end the call with the next event; without it they have come to nothing.
+    if (event.decision === 'result') call.wasStarted = true;
     const isOpen = event.decision === 'result' || (event.decision === 'edit' && event.input === undefined);
     if (event.changed || isOpen) {
       call.asksAnew = event.asks ?? asks;

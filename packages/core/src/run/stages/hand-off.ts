@@ -4,7 +4,7 @@ import type { HistoryFilter } from '../../define/types.js';
 import { GuardloopError } from '../../errors.js';
 import type { Message, UserMessage } from '../../model/types.js';
 import { isUntrustedView, withText } from '../../state/conversation.js';
-import type { CallEnd, LimitName, ViewEntry } from '../../state/events.js';
+import type { CallEnd, LimitName, ViewEntry, ViewText } from '../../state/events.js';
 import { nextOfCall } from '../../state/next-step.js';
 import type { CallState } from '../../state/state.js';
 import { handoffHistory } from '../../state/turn.js';
@@ -70,7 +70,7 @@ export async function handOff(handle: RunHandle, call: CallState): Promise<undef
     to,
     brief: brief.text,
     revision: brief.revision,
-    view: viewOf(everything, history, new Map(entered.changed.map(({ id, text }) => [id, text]))),
+    view: viewOf(everything, history, new Map(entered.changed.map((change) => [change.id, change]))),
     item: entered.items[0] ?? item,
     ...(entered.revision > 0 ? { revisions: entered.revisions } : {}),
     entry: { subject, revision: entered.revision, judged: entered.judged },
@@ -210,12 +210,14 @@ function rewrittenIds(everything: readonly Message[], chosen: readonly Message[]
 function viewOf(
   everything: readonly Message[],
   chosen: readonly Message[],
-  changed: ReadonlyMap<string, string>,
+  changed: ReadonlyMap<string, ViewText>,
 ): 'all' | readonly ViewEntry[] {
   if (chosen === everything && changed.size === 0) return 'all';
   const originals = new Map(everything.map((message) => [message.id, messageText(message)]));
   return chosen.map((message) => {
-    const text = changed.get(message.id) ?? messageText(message);
+    const change = changed.get(message.id);
+    if (change) return change;
+    const text = messageText(message);
     return text === originals.get(message.id) ? message.id : { id: message.id, text };
   });
 }
