@@ -9,8 +9,8 @@ export type NormalEvent = { readonly type: LogEvent['type']; readonly seq: numbe
 /**
  * The normal form of a log: two runs in which the same happened have equal ones, whether they were run, streamed, or cut and resumed.
  *
- * It leaves out times, the writer, `run.resume`, the count of answers (their verdicts are there), verdicts that no event committed, and starts of model calls and tools that were made again
- * after a cut; what an output quarantine makes up anew (its key and salted digest) too. Runs are named r1, r2, … in order; events of
+ * It leaves out times, the writer, `run.resume`, the count of answers (their verdicts are there), verdicts that no event committed,
+ * and starts of model calls and tools that were made again after a cut; the numbers of inputs that are not recorded; what an output quarantine makes up anew (its key and salted digest) too. Runs are named r1, r2, … in order; events of
  * parallel calls stand in call order; `seq` counts what is left.
  *
  * ```ts
@@ -31,6 +31,8 @@ function strip(event: LogEvent): Readonly<Record<string, unknown>> {
     const isTime = name === 'ms' && event.type === 'guard.verdict';
     if (value !== undefined && name !== 'writer' && name !== 'answers' && !isTime) kept[name] = value;
   }
+  // The numbers of inputs that are not recorded are counted anew in each process.
+  if (event.type === 'model.end') kept.calls = event.calls.map(({ variant: _variant, ...call }) => call);
   if (event.type === 'approval.request' && event.approval.surface === 'output') {
     const { key: _key, digest: _digest, ...approval } = event.approval;
     kept.approval = approval;
