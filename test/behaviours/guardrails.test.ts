@@ -124,6 +124,26 @@ describe('who is asked, and when', () => {
     expect(entries).toEqual(['hi', 'Handed off from a.', 'again']);
   });
 
+  it('B16: A guardrail that is new to a session sees its history once, and those that stood before see only what is new', async () => {
+    const entries: string[] = [];
+    const listen = (name: string) =>
+      defineGuardrail({
+        name,
+        on: ['input'],
+        check: ({ items }) => {
+          entries.push(`${name}: ${items.map(({ text }) => text).join()}`);
+          return allow();
+        },
+      });
+    const session = { store: memorySession(), id: 's' };
+    const agent = (...names: readonly string[]) =>
+      defineAgent({ name: 'a', instructions: '', model: scriptedModel([say('Yes?')]), guardrails: names.map(listen) });
+    await run(agent('old'), 'one', { session });
+    await run(agent('old', 'new'), 'two', { session });
+    await run(agent('old', 'new'), 'three', { session });
+    expect(entries).toEqual(['old: one', 'old: two', 'new: one,Yes?,two', 'old: three', 'new: three']);
+  });
+
   it('B18: A halt aborts its siblings, and a deny waits for them, before the outcome is seen', async () => {
     const order: string[] = [];
     const hangs = check('hangs', ['input'], (_, { signal }) =>

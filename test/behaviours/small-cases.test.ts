@@ -245,6 +245,29 @@ describe('calls and results on the wire', () => {
     expect(chat.bodies[1]?.messages[1]).toMatchObject({ role: 'assistant', content: 'Let me look.', tool_calls: [{ id: 'c1' }] });
   });
 
+  it('B75: The reasoning item of an answer that was rewritten, or of which a call was refused or edited, is neither recorded nor sent', async () => {
+    const thinking = { thinking: 'They want the SECRET.', signature: 'c2lnbmVk' };
+    const on = (surface: 'output' | 'toolInput') =>
+      defineGuardrail({
+        name: 'change',
+        on: [surface],
+        rewrite: (subject) =>
+          subject.surface === 'toolInput'
+            ? rewrite({ city: 'Rome' }, 'another city')
+            : rewrite(subject.content.replaceAll('Berlin', 'it'), 'no names'),
+      });
+    const refuseCall = defineGuardrail({ name: 'refuse', on: ['toolInput'], check: () => deny('no') });
+    for (const guardrail of [on('output'), on('toolInput'), refuseCall]) {
+      const wire = await messagesWire([{ thinking, text: 'I look at Berlin.', calls: askWeather('Berlin') }, { text: 'Done.' }]);
+      const settings = { reasoning: { maxTokens: 2_000 } } as const;
+      const agent = defineAgent({ name: 'a', instructions: '', model: wire.model, tools: [weather], settings, guardrails: [guardrail] });
+      const result = await run(agent, 'hi');
+      expect(result).toMatchObject({ status: 'completed', output: 'Done.' });
+      expect(wire.bodies).toHaveLength(2);
+      expect(JSON.stringify([result, wire.bodies])).not.toContain('SECRET');
+    }
+  });
+
   it('B76: Three cities with Messages give one user message with three results', async () => {
     const wire = await messagesWire([{ calls: askWeather('Berlin', 'Rome', 'Oslo') }, { text: 'Done.' }]);
     const agent = defineAgent({ name: 'a', instructions: '', model: wire.model, tools: [weather] });
@@ -522,6 +545,22 @@ describe('limits and handoffs', () => {
     expect(model.requests.map(({ agent, turn }) => `${agent} ${turn}`)).toEqual(['triage 1', 'billing 2', 'billing 3']);
     asked.length = 0;
     expect(await run(triage, 'hi', { limits: { turns: 2 } })).toMatchObject({ status: 'exhausted', limit: 'turns', agent: 'billing' });
+  });
+
+  it('B84: After a handoff the provider’s own messages of before are never sent', async () => {
+    const model = scriptedModel(
+      [callTool('weather', { city: 'Rome' }), callTool('transfer_to_billing'), callTool('weather', { city: 'Oslo' }), say('Snow.')],
+      {
+        native: true,
+      },
+    );
+    const billing = defineAgent({ name: 'billing', instructions: '', model, tools: [weather] });
+    const triage = defineAgent({ name: 'triage', instructions: '', model, tools: [weather], handoffs: [billing] });
+    expect(await run(triage, 'hi')).toMatchObject({ status: 'completed', agent: 'billing' });
+    const natives = model.requests.map(({ messages }) =>
+      messages.filter((message) => 'native' in message).map(({ id }) => id.split('/')[1]),
+    );
+    expect(natives).toEqual([[], ['1'], [], ['3']]);
   });
 });
 
