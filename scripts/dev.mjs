@@ -64,7 +64,7 @@ function prune(directory, source = directory) {
 function build(...parameters) {
   for (const name of readdirSync(join(root, 'packages'))) prune(join('packages', name), join('packages', name, 'src'));
   for (const name of ['docs', 'examples', 'test']) prune(name);
-  return run('tsc', '-b', ...parameters) || node('scripts/bundle.mjs');
+  return run('tsc', '-b', ...parameters) || (parameters.includes('--clean') ? 0 : node('scripts/bundle.mjs'));
 }
 
 /** What `check` runs, in this order; `check <name>` runs one of them. */
