@@ -47,11 +47,22 @@ export class AnswerReader {
       }
       this.reading = open.events.next();
       // The answer is whole: a stream that stays open holds it up no longer.
-      if (this.end && (await handle.wait(this.reading, leaveMs)).kind === 'late') {
+      if (this.end && !(await this.closes(this.reading))) {
         open.events.return?.().then(undefined, () => undefined);
         return;
       }
     }
+  }
+
+  /** Whether the stream goes on to its end soon. One that has nothing more to wait for does so within some microtasks, and gets no timer. */
+  private async closes(reading: Promise<unknown>): Promise<boolean> {
+    let isSettled = false;
+    const settle = (): void => {
+      isSettled = true;
+    };
+    reading.then(settle, settle);
+    for (let ticks = 0; ticks < 10 && !isSettled; ticks += 1) await undefined;
+    return isSettled || (await this.handle.wait(reading, leaveMs)).kind !== 'late';
   }
 
   private take(event: ModelEvent): undefined | Promise<void> {

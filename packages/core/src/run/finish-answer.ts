@@ -1,4 +1,5 @@
 import type { ModelCall } from '../model/types.js';
+import type { CompiledSchema } from '../schema.js';
 import { describeIssues } from '../schema.js';
 import type { RecordedCall, Refusal } from '../state/events.js';
 import type { Finishing, RawAnswer } from './answer.js';
@@ -44,14 +45,17 @@ export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishi
     handle.append({ ...endOf(open), status: 'ok', stopReason: answer.stopReason, empty: true });
     return;
   }
-  const reasoning = await judgeReasoning(open);
+  const judging = judgeReasoning(open);
+  const reasoning = isPromise(judging) ? await judging : judging;
   if ('kind' in reasoning) return discard(open, reasoning);
 
-  const ruling = await judgeText(open);
+  const ruled = judgeText(open);
+  const ruling = isPromise(ruled) ? await ruled : ruled;
   if (ruling.isStopped) return discard(open, stopped);
   if (ruling.refusal) return discard(open, { kind: 'refused', refusal: ruling.refusal });
   if (ruling.asks.length > 0 && approvedRevision === undefined) return putBeforePerson(open, ruling, reasoning);
-  const misfit = await findMisfit(open, ruling.value);
+  const { output: schema } = standNow(handle).agent;
+  const misfit = schema && open.isFinal ? await findMisfit(handle, schema, ruling.value) : undefined;
   if (misfit !== undefined) return discard(open, { kind: 'refused', misfit });
 
   // An answer that is refused is discarded with its reasoning: neither is shown before both have passed.
@@ -62,11 +66,15 @@ export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishi
   if (handle.stop && handle.stop.kind !== 'halt') return discard(open, stopped);
   const { text, value } = ruling.value;
   const end: { -readonly [K in keyof ModelEnd]: ModelEnd[K] } = {
-    ...endOf(open),
+    type: 'model.end',
+    turn,
     status: 'ok',
+    id: open.id,
     text,
     revision: ruling.revision,
     calls: Object.freeze(calls),
+    label: finishing.label,
+    usage: answer.usage,
     stopReason: answer.stopReason,
   };
   if (value !== undefined) end.value = value;
@@ -103,8 +111,14 @@ function discard(open: Open, fault: Fault): void {
   });
 }
 
-async function judgeReasoning({ handle, answer, finishing, id, isFinal }: Open): Promise<Reasoning | Fault> {
-  if (handle.root.settings.reasoning !== 'show' || answer.reasoning === '') return { text: undefined, isRewritten: false };
+const noReasoning: Reasoning = { text: undefined, isRewritten: false };
+
+function judgeReasoning(open: Open): Reasoning | Promise<Reasoning | Fault> {
+  const isShown = open.handle.root.settings.reasoning === 'show' && open.answer.reasoning !== '';
+  return isShown ? judgeShownReasoning(open) : noReasoning;
+}
+
+async function judgeShownReasoning({ handle, answer, finishing, id, isFinal }: Open): Promise<Reasoning | Fault> {
   const value = { text: answer.reasoning, value: undefined };
   const ruling = await judgeAnswer(handle, value, { ...finishing, subject: `${id}/reasoning`, kind: 'reasoning', isFinal });
   if (ruling.isStopped) return stopped;
@@ -112,17 +126,18 @@ async function judgeReasoning({ handle, answer, finishing, id, isFinal }: Open):
   return refusal ? { kind: 'refused', refusal } : { text: ruling.value.text, isRewritten: ruling.revision > 0 };
 }
 
-async function judgeText({ handle, answer, finishing, id, isFinal }: Open): Promise<Ruling<AnswerValue>> {
+function judgeText(open: Open): Ruling<AnswerValue> | Promise<Ruling<AnswerValue>> {
+  const { handle, answer, finishing, id, isFinal } = open;
   const { text } = answer;
-  const unasked = { asks: [], isStopped: false };
-  if (text === '') return { ...unasked, value: { text, value: undefined }, revision: 0, refusal: undefined };
-  if (finishing.release.mode === 'window' && finishing.approvedRevision === undefined) {
-    const windowed = await finishing.release.finish(id);
-    const { revision, refusal } = windowed;
-    return { ...unasked, value: { text: windowed.text, value: undefined }, revision, refusal, isStopped: handle.stop !== undefined };
-  }
+  if (text === '') return { value: { text, value: undefined }, revision: 0, refusal: undefined, asks: [], isStopped: false };
+  if (finishing.release.mode === 'window' && finishing.approvedRevision === undefined) return finishWindow(open);
   const value = standNow(handle).agent.output && isFinal ? readJson(text).value : undefined;
   return judgeAnswer(handle, { text, value }, { ...finishing, subject: id, kind: 'answer', isFinal });
+}
+
+async function finishWindow({ handle, finishing, id }: Open): Promise<Ruling<AnswerValue>> {
+  const { text, revision, refusal } = await finishing.release.finish(id);
+  return { value: { text, value: undefined }, revision, refusal, asks: [], isStopped: handle.stop !== undefined };
 }
 
 async function putBeforePerson(open: Open, ruling: Ruling<AnswerValue>, reasoning: Reasoning): Promise<void> {
@@ -139,9 +154,7 @@ async function putBeforePerson(open: Open, ruling: Ruling<AnswerValue>, reasonin
 }
 
 /** What does not fit the agent's output schema; keeps the parsed answer where it fits. */
-async function findMisfit({ handle, isFinal }: Open, { text, value }: AnswerValue): Promise<string | undefined> {
-  const { output: schema } = standNow(handle).agent;
-  if (schema === undefined || !isFinal) return undefined;
+async function findMisfit(handle: RunHandle, schema: CompiledSchema, { text, value }: AnswerValue): Promise<string | undefined> {
   if (value === undefined) return readJson(text).misfit ?? 'it is not JSON';
   const parsing = schema.parse(value);
   const parsed = isPromise(parsing) ? await parsing : parsing;

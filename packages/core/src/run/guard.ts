@@ -4,6 +4,7 @@ import type { Label, Message } from '../model/types.js';
 import type { Action, Ask, Refusal, Surface } from '../state/events.js';
 import type { LogDraft, RunHandle, Settled } from './handle.js';
 import { isPromise } from './is-promise.js';
+import { readOnly } from './read-only.js';
 import type { Placed } from './stand.js';
 
 /** What a rewrite made of a value; undefined: it does not fit. */
@@ -80,7 +81,8 @@ export class Info {
     return [...this.handle.agentPath.slice(0, -1), this.agent];
   }
   get messages(): readonly Message[] {
-    return readOnly(this.matter.viewer?.messages ?? this.handle.messages);
+    const { viewer } = this.matter;
+    return viewer ? readOnly(viewer.messages) : this.handle.showMessages(this.handle.messages);
   }
   get labels(): { readonly subject: Label; readonly view: Label } {
     return {
@@ -107,25 +109,6 @@ export class Info {
     if (isAborted) this.controller?.abort();
   }
 }
-
-const readOnlyViews = new WeakMap<readonly unknown[], readonly unknown[]>();
-
-/** A view of an array that cannot be written through; live, and the same one for the same array. */
-export function readOnly<T>(items: readonly T[]): readonly T[] {
-  const known = readOnlyViews.get(items);
-  if (known) return known as readonly T[];
-  const view = new Proxy(items as T[], readOnlyHandler) as readonly T[];
-  readOnlyViews.set(items, view);
-  return view;
-}
-const refuse = (): boolean => false;
-const readOnlyHandler: ProxyHandler<object> = {
-  set: refuse,
-  defineProperty: refuse,
-  deleteProperty: refuse,
-  setPrototypeOf: refuse,
-  preventExtensions: refuse,
-};
 
 /**
  * Asks the guardrails of one surface: rewrites one after another, then all checks together on what results. The strictest answer wins.

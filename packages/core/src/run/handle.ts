@@ -9,6 +9,7 @@ import type { Channel } from './channel.js';
 import type { Clock } from './clock.js';
 import type { Observers } from './observers.js';
 import { deepFreeze } from './plain-output.js';
+import { readOnly } from './read-only.js';
 import type { Offered, Plan } from './stand.js';
 import type { StoreWriter } from './store-writer.js';
 import type { QuarantineStore, View } from './types.js';
@@ -108,6 +109,7 @@ export class RunHandle {
   private entryAnswers = '';
   private otherAnswers: Map<string, string> | undefined;
   private controller: AbortController | undefined;
+  private shown: { readonly messages: readonly Message[]; readonly view: readonly Message[] } | undefined;
   private readonly stopListeners = new Set<() => void>();
 
   /** Shared; replaced when a tool hands over to an agent that was not known. */
@@ -131,6 +133,12 @@ export class RunHandle {
 
   get messages(): readonly Message[] {
     return this.state.conversation.view;
+  }
+
+  /** Messages as others may see them: live, not to be written through, and the same view for as long as it is the same array. */
+  showMessages(messages: readonly Message[]): readonly Message[] {
+    if (this.shown?.messages !== messages) this.shown = { messages, view: readOnly(messages) };
+    return this.shown.view;
   }
 
   /** Aborted when the run is stopped. Made on first use. */

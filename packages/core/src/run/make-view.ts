@@ -2,10 +2,10 @@ import { GuardloopError } from '../errors.js';
 import type { Message, UserMessage } from '../model/types.js';
 import type { Refusal, ViewEntry } from '../state/events.js';
 import { enter } from './enter.js';
-import { readOnly } from './guard.js';
 import type { RunHandle } from './handle.js';
 import { deepFreeze } from './plain-output.js';
 import { standNow } from './plan.js';
+import { readOnly } from './read-only.js';
 import type { View } from './types.js';
 
 export interface MadeView {

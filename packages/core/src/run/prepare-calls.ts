@@ -7,13 +7,14 @@ import { canonicalJson } from '../state/canonical-json.js';
 import type { CallEnd, RecordedCall } from '../state/events.js';
 import type { Finishing, RawAnswer } from './answer.js';
 import type { Ruling } from './guard.js';
-import { judge, readOnly } from './guard.js';
+import { judge } from './guard.js';
 import type { RunHandle } from './handle.js';
 import { isPromise } from './is-promise.js';
 import { jsonFault } from './json-fault.js';
 import { abortedEnd, deniedEnd, errorEnd, laterHandoffEnd } from './observations.js';
 import { deepFreeze } from './plain-output.js';
 import { guardsOfTool, standNow, standOf } from './plan.js';
+import { readOnly } from './read-only.js';
 import { applySpans, readSpans, rewriteText } from './rewrite-text.js';
 import type { Offered, Placed } from './stand.js';
 

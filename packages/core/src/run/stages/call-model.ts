@@ -6,7 +6,6 @@ import type { RawAnswer } from '../answer.js';
 import { answerLabel, recordError } from '../answer.js';
 import { AnswerReader, leaveMs } from '../answer-reader.js';
 import { finishAnswer } from '../finish-answer.js';
-import { readOnly } from '../guard.js';
 import type { OpenModelCall, RunHandle } from '../handle.js';
 import { makeView } from '../make-view.js';
 import { modelOf, offerTools, planOf, settingsOf } from '../plan.js';
@@ -41,7 +40,7 @@ export async function openModelCall(handle: RunHandle, { beside, final }: Openin
     agent: agent.name,
     turn,
     system: plan.instructions,
-    messages: readOnly(messages),
+    messages: handle.showMessages(messages),
     ...(note === undefined ? {} : { note }),
     tools: wire,
     ...(toolChoice === undefined ? {} : { toolChoice }),

@@ -9,7 +9,6 @@ import { nextOfCall } from '../../state/next-step.js';
 import type { CallState } from '../../state/state.js';
 import { handoffHistory } from '../../state/turn.js';
 import { enter, messageText } from '../enter.js';
-import { readOnly } from '../guard.js';
 import type { RunHandle } from '../handle.js';
 import { isPromise } from '../is-promise.js';
 import { keepPairs } from '../make-view.js';
@@ -18,6 +17,7 @@ import { endCall } from '../open-call.js';
 import { deepFreeze } from '../plain-output.js';
 import { manifestOf, standNow, standOf } from '../plan.js';
 import { judgeHandoff } from '../prepare-calls.js';
+import { readOnly } from '../read-only.js';
 import { callLabel, requestHandoffApproval } from './run-tools.js';
 
 interface Wanted {
