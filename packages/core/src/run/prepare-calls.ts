@@ -49,7 +49,7 @@ export function prepareCalls(
       if (firstHandoff >= 0) return ended(given, laterHandoffEnd());
       firstHandoff = index;
     }
-    return prepareCall(handle, given, offered);
+    return prepareCall(given, offered);
   });
   return preparing.some(isPromise)
     ? Promise.all(preparing).then((prepared) => markCopies(handle, prepared))
@@ -63,11 +63,6 @@ interface Given {
   readonly id: string;
   readonly kind: RecordedCall['kind'];
   readonly label: Label;
-}
-/** A call whose arguments fit. */
-interface Fitting<S> extends Given {
-  readonly input: CallInput;
-  readonly spec: S;
 }
 
 function ended({ handle, call, id, kind }: Given, end: CallEnd, revision = 0): RecordedCall {
@@ -122,7 +117,7 @@ function misfitEnd(tool: string, why: string): CallEnd {
   return errorEnd({ status: 'error', errorClass: 'invalid_input', summary: `${tool}: ${why}`, retryable: true });
 }
 
-function prepareCall(handle: RunHandle, given: Given, offered: Offered): RecordedCall | Promise<RecordedCall> {
+function prepareCall(given: Given, offered: Offered): RecordedCall | Promise<RecordedCall> {
   const { input: schema, name } = offered.spec;
   const raw = readArguments(given.call, schema);
   if (typeof raw === 'string') return ended(given, misfitEnd(name, raw));
@@ -130,9 +125,7 @@ function prepareCall(handle: RunHandle, given: Given, offered: Offered): Recorde
   const go = (parsed: Awaited<ReturnType<CompiledSchema['parse']>>): RecordedCall | Promise<RecordedCall> => {
     if (!parsed.ok) return ended(given, misfitEnd(name, describeIssues(parsed.issues)));
     const input: CallInput = { raw: deepFreeze(raw), parsed: deepFreeze(parsed.value) };
-    return offered.kind === 'handoff'
-      ? prepareHandoff(handle, { ...given, input, spec: offered.spec })
-      : prepareTool(handle, { ...given, input, spec: offered.spec });
+    return offered.kind === 'handoff' ? prepareHandoff(given, offered.spec, input) : prepareTool(given, offered.spec, input);
   };
   return isPromise(parsing) ? Promise.resolve(parsing).then(go) : go(parsing as Awaited<typeof parsing>);
 }
@@ -159,12 +152,12 @@ function readArguments(call: ModelCall, schema: CompiledSchema | undefined): Jso
   return issue ? describeIssues([issue]) : (input as JsonObject);
 }
 
-function prepareTool(handle: RunHandle, fitting: Fitting<ToolSpec>): RecordedCall | Promise<RecordedCall> {
-  const { call, id, kind, input, spec, label } = fitting;
+function prepareTool(given: Given, spec: ToolSpec, input: CallInput): RecordedCall | Promise<RecordedCall> {
+  const { handle, call, id, kind, label } = given;
   const judging = judgeToolInput(handle, { id, spec, input, label, revision: 0, phases: 'both' });
   const settle = (ruling: Ruling<CallInput>): RecordedCall => {
-    if (ruling.isStopped) return ended(fitting, abortedEnd());
-    if (ruling.refusal) return refused(handle, fitting, ruling);
+    if (ruling.isStopped) return ended(given, abortedEnd());
+    if (ruling.refusal) return refused(given, ruling);
     handle.parsed.set(id, ruling.value.parsed);
     const { providerId } = call;
     const recorded: { -readonly [K in keyof RecordedCall]: RecordedCall[K] } = {
@@ -181,9 +174,9 @@ function prepareTool(handle: RunHandle, fitting: Fitting<ToolSpec>): RecordedCal
   return isPromise(judging) ? (judging as Promise<Ruling<CallInput>>).then(settle) : settle(judging as Ruling<CallInput>);
 }
 
-function refused<V>(handle: RunHandle, given: Given, ruling: Ruling<V>): RecordedCall {
+function refused<V>(given: Given, ruling: Ruling<V>): RecordedCall {
   const { refusal } = ruling;
-  if (refusal?.action === 'halt') handle.abort({ kind: 'halt' });
+  if (refusal?.action === 'halt') given.handle.abort({ kind: 'halt' });
   return ended(given, refusal ? deniedEnd(refusal) : abortedEnd(), ruling.revision);
 }
 
@@ -264,19 +257,19 @@ function briefOf(handle: RunHandle, input: CallInput, spec: HandoffSpec): string
   }
 }
 
-function prepareHandoff(handle: RunHandle, fitting: Fitting<HandoffSpec>): RecordedCall | Promise<RecordedCall> {
-  const { call, id, input, spec, label } = fitting;
+function prepareHandoff(given: Given, spec: HandoffSpec, input: CallInput): RecordedCall | Promise<RecordedCall> {
+  const { handle, call, id, label } = given;
   const to = typeof spec.target === 'string' ? spec.target : spec.target.name;
   const brief = briefOf(handle, input, spec);
   if (brief === undefined)
     return ended(
-      fitting,
+      given,
       errorEnd({ status: 'error', errorClass: 'failed', summary: `The brief for ${to} could not be made; the conversation stays here.` }),
     );
   const judging = judgeHandoff(handle, { id, to, brief, label, revision: 0, history: handle.messages, phases: 'both' });
   const settle = (ruling: Ruling<string>): RecordedCall => {
-    if (ruling.isStopped) return ended(fitting, abortedEnd());
-    if (ruling.refusal) return refused(handle, fitting, ruling);
+    if (ruling.isStopped) return ended(given, abortedEnd());
+    if (ruling.refusal) return refused(given, ruling);
     // What the guardrails saw is the brief: arguments that are not the brief itself are not recorded.
     return deepFreeze({
       id,

@@ -6,12 +6,14 @@ import type { RawAnswer } from '../answer.js';
 import { answerLabel, recordError } from '../answer.js';
 import { AnswerReader, leaveMs } from '../answer-reader.js';
 import { finishAnswer } from '../finish-answer.js';
-import type { OpenModelCall, RunHandle } from '../handle.js';
+import type { LogDraft, OpenModelCall, RunHandle } from '../handle.js';
 import { makeView } from '../make-view.js';
 import { modelOf, offerTools, planOf, settingsOf } from '../plan.js';
 import { Release } from '../release.js';
 
 const finalNote = 'This is your last answer: the limit of the run is reached. Answer now with what you have, without calling tools.';
+
+type ModelStart = Extract<LogDraft, { type: 'model.start' }>;
 
 interface Opening {
   /** What the agent sees once its input is accepted, shown to the model beside the last checks. */
@@ -36,28 +38,24 @@ export async function openModelCall(handle: RunHandle, { beside, final }: Openin
   const note = final ? finalNote : state.note;
   const isForced = wanted === 'required' || typeof wanted === 'object';
   const toolChoice = final ? 'none' : isForced && state.turn > state.agentTurn ? undefined : wanted;
-  const request: ModelRequest = {
+  const request: { -readonly [K in keyof ModelRequest]: ModelRequest[K] } = {
     agent: agent.name,
     turn,
     system: plan.instructions,
     messages: handle.showMessages(messages),
-    ...(note === undefined ? {} : { note }),
     tools: wire,
-    ...(toolChoice === undefined ? {} : { toolChoice }),
-    ...(agent.output === undefined
-      ? {}
-      : { output: { name: `${agent.name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 50)}_answer`, schema: agent.output.json } }),
     settings,
   };
-  handle.append({
-    type: 'model.start',
-    turn,
-    model: model.id,
-    ...(view.entries ? { view: view.entries } : {}),
-    ...(beside ? { beside: true as const } : {}),
-    ...(note === undefined ? {} : { note }),
-    ...(final === undefined ? {} : { final }),
-  });
+  if (note !== undefined) request.note = note;
+  if (toolChoice !== undefined) request.toolChoice = toolChoice;
+  if (agent.output)
+    request.output = { name: `${agent.name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 50)}_answer`, schema: agent.output.json };
+  const start: { -readonly [K in keyof ModelStart]: ModelStart[K] } = { type: 'model.start', turn, model: model.id };
+  if (view.entries) start.view = view.entries;
+  if (beside) start.beside = true;
+  if (note !== undefined) start.note = note;
+  if (final !== undefined) start.final = final;
+  handle.append(start);
   handle.emit({ type: 'turn.start', turn });
   // A call beside its checks can be aborted alone; any other lives as long as the run.
   const controller = beside ? new AbortController() : undefined;
