@@ -37,7 +37,8 @@ export async function measureHttp(): Promise<readonly Row[]> {
     for (const calls of [1, 8]) {
       const user = JSON.stringify({ turns, calls });
       const works = { ours: guarded(client, user), streamed: loopOf(user, streamedBy(client)), whole: loopOf(user, wholeBy(client)) };
-      const found = await interleave(works, { warmMs: 4_000, batchMs: 100 });
+      // Some 10,000 turns each: with a wait in every turn, V8 takes that many to optimise what both run through.
+      const found = await interleave(works, { warmMs: 10_000, batchMs: 150 });
       const name = `HTTP: CPU a turn, ${calls === 1 ? '1 call' : '8 calls'}`;
       const ours = found.ours / (turns + 1);
       rows.push(
