@@ -3,7 +3,7 @@ import type { AgentSpec } from '../define/specs.js';
 import { GuardloopError } from '../errors.js';
 import type { JsonObject } from '../model/types.js';
 import { schemasReady } from '../schema.js';
-import type { Approval, LogEvent } from '../state/events.js';
+import type { Approval, GuardEntry, LogEvent, Manifest } from '../state/events.js';
 import { fold } from '../state/fold.js';
 import { recordLimits, resolveLimits } from '../state/limits.js';
 import { readLog } from '../state/log.js';
@@ -235,18 +235,11 @@ function checkFit(handle: RunHandle, options: Options): void {
     throw mismatch(
       `The run ${state.id} stands at agent ${state.agent}, which is not reachable from the agent given. Give an agent that reaches it.`,
     );
-  const names = new Set([...root.runGuards.map(({ name }) => `run ${name}`), ...agent.guardrails.map(({ name }) => `agent ${name}`)]);
-  for (const tool of agent.tools) for (const { name } of tool.guardrails) names.add(`tool ${tool.name} ${name}`);
-  const { manifest } = state;
-  const due = [
-    ...manifest.run.map(({ name }) => `run ${name}`),
-    ...manifest.agent.map(({ name }) => `agent ${name}`),
-    ...Object.entries(manifest.tools).flatMap(([tool, entries]) => entries.map(({ name }) => `tool ${tool} ${name}`)),
-  ];
-  const missing = due.filter((name) => !names.has(name));
+  const stands = new Set(standing(manifestOf(standOf(agent, root.runGuards), agents)).map(({ place }) => place));
+  const missing = [...new Set(standing(state.manifest).flatMap(({ guardrail, place }) => (stands.has(place) ? [] : [guardrail])))];
   if (missing.length > 0 && !options.acceptsChanges) {
     throw mismatch(
-      `Guardrails that stood when the run ${state.id} began are missing now: ${missing.join(', ')}. Give them again, or give accept: 'changed' to go on without them.`,
+      `Guardrails that stood when the run ${state.id} began are missing now, or stand on less: ${missing.join(', ')}. Give them again as they were, or give accept: 'changed' to go on without them.`,
     );
   }
   for (const call of state.calls.values()) {
@@ -264,6 +257,27 @@ function checkFit(handle: RunHandle, options: Options): void {
     if (child && child.ended === undefined && spec)
       checkFit(new RunHandle(root, child, { agents: resolveAgents(spec.agent), parent: handle, isStreamed: false }), options);
   }
+}
+
+/** Where guardrails stand: their name, and of those that are obeyed each surface and phase. */
+function standing(manifest: Manifest): readonly { readonly guardrail: string; readonly place: string }[] {
+  const owners: readonly (readonly [string, readonly GuardEntry[]])[] = [
+    ['run', manifest.run],
+    ['agent', manifest.agent],
+    ...Object.entries(manifest.tools).map(([tool, entries]) => [`tool ${tool}`, entries] as const),
+  ];
+  return owners.flatMap(([owner, entries]) =>
+    entries.flatMap(({ name, surfaces, phases, tools, shadow }) => {
+      const guardrail = `${owner} ${name}`;
+      const present = { guardrail, place: guardrail };
+      if (shadow) return [present];
+      const scope = tools === undefined ? '' : ` for ${tools.join(', ')}`;
+      return [
+        present,
+        ...surfaces.flatMap((surface) => phases.map((phase) => ({ guardrail, place: `${guardrail} ${surface} ${phase}${scope}` }))),
+      ];
+    }),
+  );
 }
 
 function readDecisions(given: unknown): ReadonlyMap<string, unknown> {

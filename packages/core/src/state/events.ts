@@ -330,6 +330,8 @@ export interface ApprovalResolveEvent extends Durable<'approval.resolve'> {
   readonly reason?: string | undefined;
   /** With `edit`: the input as it passed; left out where a guardrail refused it, and the call ends. */
   readonly input?: JsonObject | undefined;
+  /** With `result`: a declared write or send, which runs once for an input in a run: the person ran it. */
+  readonly once?: true | undefined;
   /** With `edit`: a rewrite changed it, so it is asked anew. */
   readonly changed?: true | undefined;
   /** With `changed`: what is asked anew. */

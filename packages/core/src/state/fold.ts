@@ -114,11 +114,15 @@ function startCall(run: RunState, event: ToolStartEvent): void {
   call.phase = 'started';
   call.wasStarted = true;
   for (let each: RunState | undefined = run; each; each = each.parent) each.usedToolCalls += 1;
-  if (!event.once) return;
+  if (event.once) noteEffect(run, event);
+}
+
+/** An input with which a declared write or send has run, or was run by a person. */
+function noteEffect(run: RunState, { callId, tool, input }: Pick<ToolStartEvent, 'callId' | 'tool' | 'input'>): void {
   run.effects ??= new Map();
-  const inputs = run.effects.get(event.tool);
-  if (inputs) inputs.push({ callId: event.callId, input: event.input });
-  else run.effects.set(event.tool, [{ callId: event.callId, input: event.input }]);
+  const inputs = run.effects.get(tool);
+  if (inputs) inputs.push({ callId, input });
+  else run.effects.set(tool, [{ callId, input }]);
 }
 
 function refuseHandoff(run: RunState, event: HandoffRefusedEvent): void {
@@ -357,7 +361,10 @@ function resolveApproval(run: RunState, event: ApprovalResolveEvent): void {
       call.revision = event.revision;
     }
     // A refused edit and a given result end the call with the next event; without it they have come to nothing.
-    if (event.decision === 'result') call.wasStarted = true;
+    if (event.decision === 'result') {
+      if (event.once && !call.wasStarted) noteEffect(run, { callId: call.call.id, tool: call.call.name, input: call.input });
+      call.wasStarted = true;
+    }
     const isOpen = event.decision === 'result' || (event.decision === 'edit' && event.input === undefined);
     if (event.changed || isOpen) {
       call.asksAnew = event.asks ?? asks;

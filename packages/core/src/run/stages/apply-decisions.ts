@@ -9,7 +9,7 @@ import { deniedEnd } from '../observations.js';
 import type { OpenCall } from '../open-call.js';
 import { endCall } from '../open-call.js';
 import { deepFreeze } from '../plain-output.js';
-import { judgeToolInput } from '../prepare-calls.js';
+import { judgeToolInput, runsOnce } from '../prepare-calls.js';
 import { childHandle } from '../run-child.js';
 import { callLabel, toolOf } from './run-tools.js';
 
@@ -92,6 +92,7 @@ async function applyResult(open: OpenCall, result: unknown): Promise<void> {
     decision: 'result',
     revision: approval.revision,
     digest: approval.digest,
+    ...(runsOnce(open.tool) ? { once: true as const } : {}),
   });
   await finishCall(open, { kind: 'value', value: result });
 }

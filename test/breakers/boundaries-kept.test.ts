@@ -1,0 +1,78 @@
+import type { Guardrail, RunEvent } from '@guardloop/core';
+import { allow, defineAgent, defineGuardrail, defineTool, resume, run, stream } from '@guardloop/core';
+import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+
+const input = z.object({ to: z.string() });
+
+describe('progress notes of a tool', () => {
+  const work = defineTool({
+    name: 'work',
+    description: 'Works.',
+    input: z.object({}),
+    flow: { effect: 'read' },
+    execute: (_, { progress }) => {
+      progress('half way, 4111');
+      return 'done';
+    },
+  });
+  const notesUnder = async (guardrails: readonly Guardrail<unknown>[]) => {
+    const agent = defineAgent({
+      name: 'a',
+      instructions: '',
+      model: scriptedModel([callTool('work'), say('ok')]),
+      tools: [work],
+      guardrails,
+    });
+    const events: RunEvent[] = [];
+    for await (const event of stream(agent, 'go')) events.push(event);
+    return events.flatMap((event) => (event.type === 'tool.progress' ? [event.note] : []));
+  };
+
+  it('are shown where nothing guards the output of the tool', async () => {
+    expect(await notesUnder([])).toEqual(['half way, 4111']);
+    expect(await notesUnder([defineGuardrail({ name: 'g', on: ['toolOutput'], tools: ['other'], check: () => allow() })])).toEqual([
+      'half way, 4111',
+    ]);
+  });
+
+  it('are not shown where a guardrail stands there, since none has judged them', async () => {
+    expect(await notesUnder([defineGuardrail({ name: 'g', on: ['toolOutput'], check: () => allow() })])).toEqual([]);
+  });
+});
+
+describe('a guardrail that stands on less at resume', () => {
+  const whole = { name: 'g', on: ['toolInput', 'output'] as const, check: () => allow() };
+  const agentWith = (guardrail: Guardrail<unknown>) =>
+    defineAgent({
+      name: 'a',
+      instructions: '',
+      model: scriptedModel([callTool('send', { to: 'x' }), say('ok')]),
+      tools: [defineTool({ name: 'send', description: 'Sends.', input, approval: true, execute: () => 'sent' })],
+      guardrails: [guardrail],
+    });
+
+  it.each([
+    ['on fewer surfaces', defineGuardrail({ ...whole, on: ['toolInput'] })],
+    ['in shadow', defineGuardrail({ ...whole, shadow: true })],
+    ['for fewer tools', defineGuardrail({ ...whole, tools: ['send'] })],
+  ])('%s is RESUME_MISMATCH, unless changes are accepted', async (_, changed) => {
+    const { log } = await run(agentWith(defineGuardrail(whole)), 'go');
+    await expect(resume(agentWith(changed), log).result).rejects.toMatchObject({ code: 'RESUME_MISMATCH' });
+    expect((await resume(agentWith(changed), log, { accept: 'changed' })).status).toBe('interrupted');
+    expect((await resume(agentWith(defineGuardrail(whole)), log)).status).toBe('interrupted');
+  });
+});
+
+it('a send that a person ran counts as run: an equal call later asks', async () => {
+  const send = defineTool({ name: 'send', description: 'Sends.', input, flow: { effect: 'send' } });
+  const model = scriptedModel([callTool('send', { to: 'x' }), callTool('send', { to: 'x' }), say('ok')]);
+  const agent = defineAgent({ name: 'a', instructions: '', model, tools: [send] });
+  const first = await run(agent, 'go');
+  if (first.status !== 'interrupted') throw new Error(first.status);
+  const second = await resume(agent, first.log, { decisions: { [first.approvals[0]?.id ?? '']: { result: 'sent' } } });
+  if (second.status !== 'interrupted') throw new Error(second.status);
+  expect(second.approvals[0]?.reason).toContain('has run before');
+  expect(auditLog(second.log)).toEqual([]);
+});
