@@ -1,46 +1,10 @@
 import type { Guardrail, RunEvent } from '@guardloop/core';
-import { allow, defineAgent, defineGuardrail, defineTool, resume, run, stream } from '@guardloop/core';
+import { allow, defineAgent, defineGuardrail, defineTool, resume, run } from '@guardloop/core';
 import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
 const input = z.object({ to: z.string() });
-
-describe('progress notes of a tool', () => {
-  const work = defineTool({
-    name: 'work',
-    description: 'Works.',
-    input: z.object({}),
-    flow: { effect: 'read' },
-    execute: (_, { progress }) => {
-      progress('half way, 4111');
-      return 'done';
-    },
-  });
-  const notesUnder = async (guardrails: readonly Guardrail<unknown>[]) => {
-    const agent = defineAgent({
-      name: 'a',
-      instructions: '',
-      model: scriptedModel([callTool('work'), say('ok')]),
-      tools: [work],
-      guardrails,
-    });
-    const events: RunEvent[] = [];
-    for await (const event of stream(agent, 'go')) events.push(event);
-    return events.flatMap((event) => (event.type === 'tool.progress' ? [event.note] : []));
-  };
-
-  it('are shown where nothing guards the output of the tool', async () => {
-    expect(await notesUnder([])).toEqual(['half way, 4111']);
-    expect(await notesUnder([defineGuardrail({ name: 'g', on: ['toolOutput'], tools: ['other'], check: () => allow() })])).toEqual([
-      'half way, 4111',
-    ]);
-  });
-
-  it('are not shown where a guardrail stands there, since none has judged them', async () => {
-    expect(await notesUnder([defineGuardrail({ name: 'g', on: ['toolOutput'], check: () => allow() })])).toEqual([]);
-  });
-});
 
 describe('a guardrail that stands on less at resume', () => {
   const whole = { name: 'g', on: ['toolInput', 'output'] as const, check: () => allow() };

@@ -270,7 +270,7 @@ export interface ToolInfo<out C = unknown> {
   readonly idempotencyKey: string;
   /** Aborted at the call's deadline, and when the run ends. */
   readonly signal: AbortSignal;
-  /** Shown to watchers as `tool.progress`. Nobody judges it, so it is shown only where no guardrail stands on the tool's output. */
+  /** Shown to watchers as `tool.progress`; not guarded, so say nothing that a person may not see. */
   progress(note: string): void;
 }
 /** A tool, as `defineTool` and `asTool` make it. */

@@ -7,7 +7,6 @@ import { graceMs } from './handle.js';
 import { isPromise } from './is-promise.js';
 import { errorEnd, unknownEnd } from './observations.js';
 import type { OpenCall } from './open-call.js';
-import { guardsOfTool, standNow } from './plan.js';
 
 /** What `execute` came to. */
 export type Outcome =
@@ -22,9 +21,7 @@ class CallInfo {
   private off: (() => void) | undefined;
   isOver = false;
   readonly progress = (note: string): void => {
-    // A note is the tool's own words, and nobody judges it: where a guardrail stands on the tool's output, it is not shown.
-    const isGuarded = guardsOfTool(standNow(this.handle), 'toolOutput', this.tool).some(({ spec }) => !spec.shadow);
-    if (!this.isOver && !isGuarded) this.handle.emit({ type: 'tool.progress', callId: this.callId, tool: this.tool, note: String(note) });
+    if (!this.isOver) this.handle.emit({ type: 'tool.progress', callId: this.callId, tool: this.tool, note: String(note) });
   };
   constructor(
     private readonly handle: RunHandle,
