@@ -1,4 +1,4 @@
-import type { Guardrail, RunEvent } from '@guardloop/core';
+import type { Guardrail } from '@guardloop/core';
 import { allow, defineAgent, defineGuardrail, defineTool, resume, run } from '@guardloop/core';
 import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
