@@ -242,7 +242,7 @@ class AnthropicCall {
       attempts: this.#attempts.count === 0 ? undefined : this.#attempts.count,
       requestId: this.#attempts.requestId,
       delivered: this.#delivered,
-      usage: usage.inputTokens + usage.outputTokens === 0 ? undefined : usage,
+      usage: (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0) === 0 ? undefined : usage,
       demands: this.#demands,
     };
   }

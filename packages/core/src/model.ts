@@ -4,6 +4,8 @@ export type { ErrorCode, SafeCause } from './errors.js';
 export { GuardloopError, safeCause } from './errors.js';
 export type { ModelAnswer } from './model/collect.js';
 export { collect } from './model/collect.js';
+export type { Prices } from './model/cost.js';
+export { costOf } from './model/cost.js';
 export type {
   AssistantMessage,
   FilePart,
@@ -21,6 +23,7 @@ export type {
   Origin,
   Part,
   StopReason,
+  StreamOptions,
   TextPart,
   ToolCall,
   ToolChoice,

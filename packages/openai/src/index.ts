@@ -1,3 +1,4 @@
+export type { Prices } from '@guardloop/core/model';
 export { openai, openai as openaiChat } from './chat/model.js';
-export type { ChatDialect, ChatOptions, Prices } from './chat/options.js';
+export type { ChatDialect, ChatOptions } from './chat/options.js';
 export type { ClientOptions } from './client.js';

@@ -10,12 +10,18 @@ const names = Object.keys({
   parallelToolCalls: true,
   stopSequences: true,
   reasoning: true,
+  seed: true,
+  metadata: true,
+  headers: true,
   extra: true,
 } satisfies Record<keyof ModelSettings, true>) as (keyof ModelSettings)[];
 
 const none: ModelSettings = Object.freeze({});
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 1;
 const isNumber = (value: unknown): boolean => typeof value === 'number' && Number.isFinite(value);
+
+const isTextRecord = (value: unknown): boolean =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every((text) => typeof text === 'string');
 
 /** What each setting must be, in words and as a test. */
 const rules: { readonly [K in keyof ModelSettings]-?: readonly [test: (value: unknown) => boolean, expected: string] } = {
@@ -35,6 +41,9 @@ const rules: { readonly [K in keyof ModelSettings]-?: readonly [test: (value: un
     (value) => ['off', 'low', 'medium', 'high'].includes(value as string) || isCount(property(value, 'maxTokens')),
     "Give 'off', 'low', 'medium', 'high' or { maxTokens: NUMBER }.",
   ],
+  seed: [Number.isSafeInteger, 'Give a whole number.'],
+  metadata: [isTextRecord, 'Give an object whose values are texts.'],
+  headers: [isTextRecord, 'Give an object with a text for each header name.'],
   extra: [
     (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
     'Give an object with the name of an adapter over each set of fields.',

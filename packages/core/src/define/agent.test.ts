@@ -203,7 +203,7 @@ test.each<[string, unknown, string]>([
   [
     'a misspelt setting',
     { ...fits, settings: { temprature: 0 } },
-    '`settings` of agent billing has an option "temprature", which does not exist. Did you mean temperature? The options are temperature, topP, maxTokens, toolChoice, parallelToolCalls, stopSequences, reasoning, extra.',
+    '`settings` of agent billing has an option "temprature", which does not exist. Did you mean temperature? The options are temperature, topP, maxTokens, toolChoice, parallelToolCalls, stopSequences, reasoning, seed, metadata, headers, extra.',
   ],
   [
     'a temperature that is no number',

@@ -106,18 +106,25 @@ export interface ToolMessage {
 /** An item of a transcript. */
 export type Message = UserMessage | AssistantMessage | ToolMessage;
 
-/** What one or several model calls used. Counts are tokens. */
+/** What one or several model calls used. Counts are tokens; one that nobody told stays missing, and is never zero for that. */
 export interface Usage {
   /** Model requests made, failed attempts included. */
   readonly requests: number;
   /** All input tokens, cached ones included. */
-  readonly inputTokens: number;
-  readonly outputTokens: number;
+  readonly inputTokens?: number | undefined;
+  /** All output tokens, reasoning included. */
+  readonly outputTokens?: number | undefined;
   readonly cacheReadTokens?: number | undefined;
   readonly cacheWriteTokens?: number | undefined;
   readonly reasoningTokens?: number | undefined;
+  /** Of the input tokens, those of audio. */
+  readonly audioInputTokens?: number | undefined;
+  /** Of the output tokens, those of audio. */
+  readonly audioOutputTokens?: number | undefined;
   /** In the currency of the adapter's price option; left out when no price is known. */
   readonly cost?: number | undefined;
+  /** How it divides over the models, by id, where more than one took part in a model call (a fallback). The sum stands above. */
+  readonly byModel?: { readonly [model: string]: Usage } | undefined;
 }
 
 /** A tool as it is offered to a model. */
@@ -126,6 +133,11 @@ export interface ToolSpec {
   readonly description: string;
   /** JSON Schema (draft 2020-12) of the input; its root is an object. */
   readonly schema: JsonObject;
+  /**
+   * Whether the provider is to hold the model to the schema while it writes (`auto`): `true` always, `false` never, `auto` where the schema
+   * can be said in the provider's strict form without changing its meaning.
+   */
+  readonly strict?: boolean | 'auto' | undefined;
 }
 
 /** Whether the model may, must or must not call a tool. */
@@ -143,6 +155,12 @@ export interface ModelSettings {
   readonly stopSequences?: readonly string[] | undefined;
   /** Reasoning effort; adapters map it to what their provider has. */
   readonly reasoning?: 'off' | 'low' | 'medium' | 'high' | { readonly maxTokens: number } | undefined;
+  /** The same seed, request and model give the same answer as far as the provider can. */
+  readonly seed?: number | undefined;
+  /** Short words that the provider keeps with the request, for its dashboards and abuse checks. */
+  readonly metadata?: { readonly [key: string]: string } | undefined;
+  /** HTTP headers of this request, beside the adapter's own. */
+  readonly headers?: { readonly [name: string]: string } | undefined;
   /** Fields passed to the provider's request as they are, by adapter name. */
   readonly extra?: { readonly [provider: string]: JsonObject } | undefined;
 }
@@ -187,12 +205,24 @@ export type ModelEvent =
   | { readonly type: 'tool.call'; readonly call: ModelCall }
   /** An attempt failed and another follows; nothing was passed on of the failed one. */
   | { readonly type: 'retry'; readonly attempt: number; readonly waitMs: number }
+  /** Something of the request was left out or changed because the provider does not take it. One for each thing; safe words only. */
+  | {
+      readonly type: 'warning';
+      /** What kind of thing: for example `setting`, `native` (another maker's message), `part`, `name`, `fallback`. */
+      readonly about: string;
+      /** One sentence: what was dropped or changed, and why. Holds no content. */
+      readonly message: string;
+      /** Id of the transcript item that it is about. */
+      readonly item?: string | undefined;
+    }
   /** Exactly once, last. A stream without it is a failure. */
   | {
       readonly type: 'end';
       readonly stopReason: StopReason;
       readonly usage: Usage;
       readonly native?: JsonValue | undefined;
+      /** Who answered, where that is not the {@link Model} that was asked: its `id` and `provider`. Given by functions over several models. */
+      readonly by?: { readonly id: string; readonly provider: string } | undefined;
       /** Why, where the provider says so; safe words only. */
       readonly detail?: string | undefined;
     };
@@ -208,5 +238,12 @@ export interface Model {
   readonly provider: string;
   /** Names of tools that the provider executes itself; listed in `coverage` and refused unless the agent lists them as unguarded. */
   readonly providerTools?: readonly string[] | undefined;
-  stream(request: ModelRequest, options: { readonly signal: AbortSignal }): AsyncIterable<ModelEvent>;
+  stream(request: ModelRequest, options: StreamOptions): AsyncIterable<ModelEvent>;
+}
+
+/** How one model call is made. */
+export interface StreamOptions {
+  readonly signal: AbortSignal;
+  /** True where the caller repeats failed calls itself (`withRetry`): the adapter then makes one attempt, and so does its SDK. */
+  readonly isRetried?: boolean | undefined;
 }

@@ -12,7 +12,7 @@ export function limitReached(run: RunState): LimitName | undefined {
 /** A spent `tokens`, `cost` or `ms`, which also keep calls from starting. */
 export function spentLimit(run: RunState): 'tokens' | 'cost' | 'ms' | undefined {
   for (let each: RunState | undefined = run; each; each = each.parent) {
-    if (each.usage.inputTokens + each.usage.outputTokens >= each.limits.tokens) return 'tokens';
+    if ((each.usage.inputTokens ?? 0) + (each.usage.outputTokens ?? 0) >= each.limits.tokens) return 'tokens';
     if ((each.usage.cost ?? 0) >= each.limits.cost) return 'cost';
     if (each.activeMs >= each.limits.ms) return 'ms';
   }

@@ -1,9 +1,8 @@
-import type { GuardloopError, JsonObject, JsonValue, ModelCall, ModelEvent, StopReason, Usage } from '@guardloop/core/model';
+import type { GuardloopError, JsonObject, JsonValue, ModelCall, ModelEvent, Prices, StopReason, Usage } from '@guardloop/core/model';
 import { isContentFilter, recordOf } from '../failure.js';
 import type { SseFrame } from '../wire/sse.js';
 import type { AssembledCall } from './call-assembly.js';
 import { CallAssembly } from './call-assembly.js';
-import type { Prices } from './options.js';
 import { readUsage } from './usage.js';
 
 /** What an assembly must know of its request, and how it reports what breaks the protocol. */
@@ -207,7 +206,7 @@ export class ChatAssembly {
     if (stopReason === 'refusal') return this.#refusal ?? 'content filter';
     const { maxTokens } = this.#options;
     const last = calls.at(-1);
-    if (maxTokens === undefined || last === undefined || !('unparsable' in last) || usage.outputTokens < maxTokens) return undefined;
+    if (maxTokens === undefined || last === undefined || !('unparsable' in last) || (usage.outputTokens ?? 0) < maxTokens) return undefined;
     return 'the output limit was reached';
   }
 

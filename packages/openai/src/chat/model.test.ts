@@ -210,7 +210,7 @@ describe('a plain answer', () => {
   test('S164: an answer without usage still counts as a request, without a cost', async () => {
     server.answers = [said('x')];
     const { end } = await collect(chat({ prices: { input: 1, output: 1 } }).stream(baseRequest, { signal: new AbortController().signal }));
-    expect(end?.usage).toEqual({ requests: 1, inputTokens: 0, outputTokens: 0 });
+    expect(end?.usage).toEqual({ requests: 1 });
   });
 
   test('a server that ignores stream is read too', async () => {
@@ -583,7 +583,7 @@ describe('the end of an answer', () => {
     server.answers = [{ steps: [delta({ content: null, reasoning_content: 'hm' }), finish('stop'), done] }];
     const list = await events(chat());
     expect(list[0]).toEqual({ type: 'reasoning.delta', text: 'hm' });
-    expect(list[1]).toEqual({ type: 'end', stopReason: 'stop', usage: { requests: 1, inputTokens: 0, outputTokens: 0 } });
+    expect(list[1]).toEqual({ type: 'end', stopReason: 'stop', usage: { requests: 1 } });
   });
 
   test('S197: only the first of several choices is used, also in one chunk', async () => {

@@ -1,14 +1,6 @@
-import type { ModelSettings } from '@guardloop/core/model';
+import type { ModelSettings, Prices } from '@guardloop/core/model';
 import { GuardloopError } from '@guardloop/core/model';
 import type { ClientOptions } from '../client.js';
-
-/** Prices per million tokens, in any one currency; `usage.cost` and `limits.cost` are in the same. */
-export interface Prices {
-  readonly input: number;
-  readonly output: number;
-  /** Of input tokens that came from the cache (`input`). */
-  readonly cacheRead?: number | undefined;
-}
 
 /** What a server that imitates the API does otherwise. The defaults are right for OpenAI itself. */
 export interface ChatDialect {

@@ -1,32 +1,24 @@
-import type { Usage } from '@guardloop/core/model';
+import type { Prices, Usage } from '@guardloop/core/model';
+import { costOf } from '@guardloop/core/model';
 import { recordOf } from '../failure.js';
-import type { Prices } from './options.js';
 
-/** Usage in core's form. Numbers that a server leaves out, or that are no counts, are 0; without any usage there is no cost either. */
-export function readUsage(usage: Record<string, unknown> | undefined, requests: number, prices: Prices | undefined): Usage {
-  if (usage === undefined) return { requests, inputTokens: 0, outputTokens: 0 };
-  const inputTokens = count(usage.prompt_tokens) ?? 0;
-  const outputTokens = count(usage.completion_tokens) ?? 0;
-  const input = recordOf(usage.prompt_tokens_details);
-  const cacheReadTokens = count(input?.cached_tokens) ?? count(usage.prompt_cache_hit_tokens);
-  const cacheWriteTokens = count(input?.cache_write_tokens);
-  const reasoningTokens = count(recordOf(usage.completion_tokens_details)?.reasoning_tokens);
-  return {
+/** Usage in core's form. Numbers that a server leaves out, or that are no counts, stay missing. */
+export function readUsage(fields: Record<string, unknown> | undefined, requests: number, prices: Prices | undefined): Usage {
+  if (fields === undefined) return { requests };
+  const input = recordOf(fields.prompt_tokens_details);
+  const output = recordOf(fields.completion_tokens_details);
+  const counts: { readonly [K in keyof Usage]: Usage[K] } = {
     requests,
-    inputTokens,
-    outputTokens,
-    ...(cacheReadTokens === undefined ? {} : { cacheReadTokens }),
-    ...(cacheWriteTokens === undefined ? {} : { cacheWriteTokens }),
-    ...(reasoningTokens === undefined ? {} : { reasoningTokens }),
-    ...(prices === undefined ? {} : { cost: cost(prices, { inputTokens, outputTokens, cacheReadTokens }) }),
+    inputTokens: count(fields.prompt_tokens),
+    outputTokens: count(fields.completion_tokens),
+    cacheReadTokens: count(input?.cached_tokens) ?? count(fields.prompt_cache_hit_tokens),
+    cacheWriteTokens: count(input?.cache_write_tokens),
+    reasoningTokens: count(output?.reasoning_tokens),
+    audioInputTokens: count(input?.audio_tokens),
+    audioOutputTokens: count(output?.audio_tokens),
   };
-}
-
-type Counts = Pick<Usage, 'inputTokens' | 'outputTokens' | 'cacheReadTokens'>;
-
-function cost(prices: Prices, { inputTokens, outputTokens, cacheReadTokens = 0 }: Counts): number {
-  const cached = Math.min(cacheReadTokens, inputTokens);
-  return ((inputTokens - cached) * prices.input + cached * (prices.cacheRead ?? prices.input) + outputTokens * prices.output) / 1_000_000;
+  const cost = prices === undefined ? undefined : costOf(counts, prices);
+  return Object.fromEntries(Object.entries({ ...counts, cost }).filter(([, value]) => value !== undefined)) as unknown as Usage;
 }
 
 function count(value: unknown): number | undefined {
