@@ -33,3 +33,4 @@ export type {
   UserMessage,
   Via,
 } from './model/types.js';
+export { OpenCalls } from './wire/open-calls.js';
