@@ -313,6 +313,13 @@ function readSwap(audit: Audit, run: RunAudit, on: { readonly event: HandoffEven
   });
 }
 
+/** The run was stopped while the target's guardrails were asked: nothing crossed, so what some of them answered is void. A refusal is not. */
+function dropEntry(run: RunAudit): void {
+  const entry = [...run.pending].filter(([key]) => key.startsWith('input '));
+  const isRefused = entry.some(([, verdicts]) => verdicts.some(({ action, shadow }) => !shadow && (action === 'deny' || action === 'halt')));
+  if (!isRefused) for (const [key] of entry) run.pending.delete(key);
+}
+
 /** A handoff that was refused at the swap: by its own guardrails, asked again, or at the target's door. */
 function readRefusedHandoff(
   audit: Audit,
@@ -341,6 +348,10 @@ function readRefusedHandoff(
     },
   });
   if (again.refused) return again.refused;
+  if (event.type === 'tool.end' && event.status === 'aborted' && event.refusal === undefined) {
+    dropEntry(run);
+    return undefined;
+  }
   return readRefusedEntry(audit, run, { event, callId: call.call.id, to, isKnown });
 }
 
