@@ -60,9 +60,10 @@ export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishi
 
   // An answer that is refused is discarded with its reasoning: neither is shown before both have passed.
   show(open, ruling, reasoning);
-  const calls: readonly RecordedCall[] = finishing.isFinal
+  const preparing = finishing.isFinal
     ? answer.calls.map((call, index) => lastCall(nameOfUnknown(handle, call.name), `${turn}.${index}`))
-    : await prepareCalls(handle, answer, finishing);
+    : prepareCalls(handle, answer, finishing);
+  const calls = isPromise(preparing) ? await preparing : preparing;
   if (handle.stop && handle.stop.kind !== 'halt') return discard(open, stopped);
   const { text, value } = ruling.value;
   const end: { -readonly [K in keyof ModelEnd]: ModelEnd[K] } = {

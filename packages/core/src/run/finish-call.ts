@@ -25,10 +25,11 @@ import type { Output } from './tool-output.js';
 import { judgeOutput, textOutput, toOutput } from './tool-output.js';
 
 /** Judges an outcome on `toolOutput`, projects it, and records the end. */
-export async function finishCall(open: OpenCall, outcome: Exclude<Outcome, { kind: 'waiting' }>): Promise<void> {
+export function finishCall(open: OpenCall, outcome: Exclude<Outcome, { kind: 'waiting' }>): Promise<void> | undefined {
   switch (outcome.kind) {
     case 'end':
-      return endCall(open, { ...outcome.end, revision: 0, chars: 0 });
+      endCall(open, { ...outcome.end, revision: 0, chars: 0 });
+      return undefined;
     case 'error':
       return finishError(open, outcome);
     case 'value': {
@@ -90,7 +91,8 @@ async function finishValue(open: OpenCall, given: unknown, detailed: ReturnType<
       chars: 0,
     });
   const label = labelOf(tool);
-  const ruling = await judgeOutput(open, { output: toOutput(given), form: 'output', isError: false, label });
+  const judging = judgeOutput(open, { output: toOutput(given), form: 'output', isError: false, label });
+  const ruling = isPromise(judging) ? await judging : judging;
   if (endIfHeld(open, ruling)) return;
   const { value: output, revision } = ruling;
   const chars = contentText(output.content).length;
@@ -102,7 +104,8 @@ async function finishValue(open: OpenCall, given: unknown, detailed: ReturnType<
     details = judged.value.value;
   }
 
-  const projected = await project(open, output, label);
+  const projecting = project(open, output, label);
+  const projected = isPromise(projecting) ? await projecting : projecting;
   if ('end' in projected) return endCall(open, { ...projected.end, revision, chars });
   const end: { -readonly [K in keyof ToolEnd]: ToolEnd[K] } = { status: 'ok', content: projected.content, label, revision, chars };
   if (projected.note !== undefined) end.note = projected.note;

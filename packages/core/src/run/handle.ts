@@ -78,6 +78,12 @@ export interface OpenModelCall {
   readonly isFinal: boolean;
 }
 
+/** A call's input: raw as it is recorded, and parsed as functions get it. */
+export interface CallInput {
+  readonly raw: JsonObject;
+  readonly parsed: unknown;
+}
+
 /** Where a run stands. */
 export interface Place {
   readonly agents: ReadonlyMap<string, AgentSpec>;
@@ -91,8 +97,8 @@ export class RunHandle {
   stop: Stop | undefined;
   /** Computed once per activation of an agent. */
   plan: Plan | undefined;
-  /** Parsed inputs of the calls of this turn, by call id. */
-  readonly parsed = new Map<string, unknown>();
+  /** Inputs of the calls of this turn, by call id, as they were prepared. */
+  inputs: Map<string, CallInput> | undefined;
   /** Handoffs that tools returned, whose filters live only here. */
   returned: Map<string, ReturnedHandoff> | undefined;
   openModelCall: OpenModelCall | undefined;

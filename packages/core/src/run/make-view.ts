@@ -16,12 +16,22 @@ export interface MadeView {
   readonly isStopped: boolean;
 }
 
+/** What a view is asked. */
+interface Choice {
+  readonly view: View<never>;
+  readonly turn: number;
+  readonly seen: readonly Message[];
+}
+
 /** Lets the run's view choose what the model sees of `seen`, judges what it wrote itself, and keeps calls with their results. */
-export async function makeView(handle: RunHandle, turn: number, seen: readonly Message[]): Promise<MadeView> {
+export function makeView(handle: RunHandle, turn: number, seen: readonly Message[]): MadeView | Promise<MadeView> {
   const { view } = handle.root.settings;
+  return view === undefined ? { messages: seen, entries: undefined, refusal: undefined, isStopped: false } : chooseView(handle, { view, turn, seen });
+}
+
+async function chooseView(handle: RunHandle, { view, turn, seen }: Choice): Promise<MadeView> {
   const { conversation } = handle.state;
   const all = { messages: seen, entries: undefined, refusal: undefined, isStopped: false };
-  if (view === undefined) return all;
   const given = await askView(handle, { view, turn, seen });
   if (given === undefined) return { ...all, isStopped: true };
 
@@ -77,7 +87,7 @@ export async function makeView(handle: RunHandle, turn: number, seen: readonly M
 /** What the view chose; undefined when the run was stopped meanwhile. Throws CONFIG_INVALID. */
 async function askView(
   handle: RunHandle,
-  { view, turn, seen }: { readonly view: View<never>; readonly turn: number; readonly seen: readonly Message[] },
+  { view, turn, seen }: Choice,
 ): Promise<readonly unknown[] | undefined> {
   const { signal, state } = handle;
   let given: unknown;

@@ -111,8 +111,11 @@ export function standNow(handle: RunHandle): Stand {
 }
 
 /** The plan of the active agent; its instructions are computed once for each stay. */
-export async function planOf(handle: RunHandle): Promise<Plan> {
-  if (handle.plan?.stand.agent.name === handle.state.agent) return handle.plan;
+export function planOf(handle: RunHandle): Plan | Promise<Plan> {
+  return handle.plan?.stand.agent.name === handle.state.agent ? handle.plan : makePlan(handle);
+}
+
+async function makePlan(handle: RunHandle): Promise<Plan> {
   const stand = standNow(handle);
   const { agent } = stand;
   let instructions = agent.instructions;

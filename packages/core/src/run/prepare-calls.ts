@@ -8,7 +8,7 @@ import type { CallEnd, RecordedCall } from '../state/events.js';
 import type { Finishing, RawAnswer } from './answer.js';
 import type { Ruling } from './guard.js';
 import { judge } from './guard.js';
-import type { RunHandle } from './handle.js';
+import type { CallInput, RunHandle } from './handle.js';
 import { isPromise } from './is-promise.js';
 import { jsonFault } from './json-fault.js';
 import { abortedEnd, deniedEnd, errorEnd, laterHandoffEnd } from './observations.js';
@@ -17,12 +17,6 @@ import { guardsOfTool, standNow, standOf } from './plan.js';
 import { readOnly } from './read-only.js';
 import { applySpans, readSpans, rewriteText } from './rewrite-text.js';
 import type { Offered, Placed } from './stand.js';
-
-/** A call's input: raw as it is recorded, and parsed as functions get it. */
-export interface CallInput {
-  readonly raw: JsonObject;
-  readonly parsed: unknown;
-}
 
 const empty: JsonObject = Object.freeze({});
 
@@ -33,7 +27,7 @@ export function prepareCalls(
   { turn, names, label }: Finishing,
 ): readonly RecordedCall[] | Promise<readonly RecordedCall[]> {
   const { calls } = answer;
-  handle.parsed.clear();
+  handle.inputs = undefined;
   handle.returned = undefined;
   let firstHandoff = -1;
   const preparing: (RecordedCall | Promise<RecordedCall>)[] = calls.map((call, index) => {
@@ -158,7 +152,8 @@ function prepareTool(given: Given, spec: ToolSpec, input: CallInput): RecordedCa
   const settle = (ruling: Ruling<CallInput>): RecordedCall => {
     if (ruling.isStopped) return ended(given, abortedEnd());
     if (ruling.refusal) return refused(given, ruling);
-    handle.parsed.set(id, ruling.value.parsed);
+    handle.inputs ??= new Map();
+    handle.inputs.set(id, ruling.value);
     const { providerId } = call;
     const recorded: { -readonly [K in keyof RecordedCall]: RecordedCall[K] } = {
       id,

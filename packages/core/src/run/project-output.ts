@@ -1,3 +1,4 @@
+import type { ProjectFunction } from '../define/specs.js';
 import { GuardloopError } from '../errors.js';
 import type { Label, Part } from '../model/types.js';
 import { capText, resultCapChars, turnCapChars } from '../project/cap.js';
@@ -24,11 +25,20 @@ export interface Projected {
   readonly by?: 'core' | 'user' | undefined;
 }
 
+type ProjectedOrEnd = Projected | { readonly end: CallEnd };
+
 /** Makes the model's form of an output that has passed: by the tool's projection, the run's, or else the cap. */
-export async function project(open: OpenCall, output: Output, label: Label): Promise<Projected | { readonly end: CallEnd }> {
+export function project(open: OpenCall, output: Output, label: Label): ProjectedOrEnd | Promise<ProjectedOrEnd> {
+  const projection = open.tool.project ?? open.handle.root.settings.project;
+  return projection === undefined ? cap(open.handle, output.content) : projectWith(projection, open, { output, label });
+}
+
+async function projectWith(
+  projection: ProjectFunction,
+  open: OpenCall,
+  { output, label }: { readonly output: Output; readonly label: Label },
+): Promise<ProjectedOrEnd> {
   const { handle, call, tool } = open;
-  const projection = tool.project ?? handle.root.settings.project;
-  if (projection === undefined) return cap(handle, output.content);
   let made: unknown;
   try {
     const { signal } = handle;

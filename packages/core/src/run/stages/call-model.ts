@@ -6,10 +6,13 @@ import type { RawAnswer } from '../answer.js';
 import { answerLabel, recordError } from '../answer.js';
 import { AnswerReader, leaveMs } from '../answer-reader.js';
 import { finishAnswer } from '../finish-answer.js';
-import type { LogDraft, OpenModelCall, RunHandle } from '../handle.js';
+import type { LogDraft, OpenModelCall, RunHandle, Settled } from '../handle.js';
+import { isPromise } from '../is-promise.js';
+import type { MadeView } from '../make-view.js';
 import { makeView } from '../make-view.js';
 import { modelOf, offerTools, planOf, settingsOf } from '../plan.js';
 import { Release } from '../release.js';
+import type { Plan } from '../stand.js';
 
 const finalNote = 'This is your last answer: the limit of the run is reached. Answer now with what you have, without calling tools.';
 
@@ -22,16 +25,28 @@ interface Opening {
 }
 
 /** Starts the next model call and records that. Answers with an ending when a view's own text was refused. */
-export async function openModelCall(handle: RunHandle, { beside, final }: Opening): Promise<Ending | undefined> {
-  const { state } = handle;
-  const plan = await planOf(handle);
+export function openModelCall(handle: RunHandle, opening: Opening): Ending | undefined | Promise<Ending | undefined> {
+  const planning = planOf(handle);
+  return isPromise(planning) ? planning.then((plan) => viewAndOpen(handle, opening, plan)) : viewAndOpen(handle, opening, planning);
+}
+
+function viewAndOpen(handle: RunHandle, opening: Opening, plan: Plan): Ending | undefined | Promise<Ending | undefined> {
   if (handle.stop) return undefined;
-  const { agent } = plan.stand;
-  const turn = state.turn + 1;
-  const view = await makeView(handle, turn, beside ?? state.conversation.view);
+  const { state } = handle;
+  const making = makeView(handle, state.turn + 1, opening.beside ?? state.conversation.view);
+  return isPromise(making) ? making.then((view) => open(handle, opening, { plan, view })) : open(handle, opening, { plan, view: making });
+}
+
+function open(
+  handle: RunHandle,
+  { beside, final }: Opening,
+  { plan, view }: { readonly plan: Plan; readonly view: MadeView },
+): Ending | undefined {
   if (view.isStopped || handle.stop) return undefined;
   if (view.refusal) return { status: 'blocked', refusal: view.refusal };
-  const { messages } = view;
+  const { state } = handle;
+  const { agent } = plan.stand;
+  const turn = state.turn + 1;
   const model = modelOf(handle, agent, turn);
   const { toolChoice: wanted, ...settings } = settingsOf(handle, agent, turn);
   const { wire, names } = offerTools(handle, plan.stand, turn);
@@ -42,7 +57,7 @@ export async function openModelCall(handle: RunHandle, { beside, final }: Openin
     agent: agent.name,
     turn,
     system: plan.instructions,
-    messages: handle.showMessages(messages),
+    messages: handle.showMessages(view.messages),
     tools: wire,
     settings,
   };
@@ -129,7 +144,8 @@ function recordVoid(handle: RunHandle, turn: number, answer: VoidAnswer): void {
 /** One model call: read, judge, prepare its calls, record. */
 export async function callModel(handle: RunHandle, final?: LimitName): Promise<Ending | undefined> {
   if (handle.openModelCall === undefined) {
-    const ending = await openModelCall(handle, final === undefined ? {} : { final });
+    const opening = openModelCall(handle, final === undefined ? {} : { final });
+    const ending = isPromise(opening) ? await opening : opening;
     if (ending) return ending;
   }
   const open = handle.openModelCall;
@@ -138,29 +154,54 @@ export async function callModel(handle: RunHandle, final?: LimitName): Promise<E
     return undefined;
   }
   handle.openModelCall = undefined;
-  const { stand } = await planOf(handle);
+  const planning = planOf(handle);
+  const { stand } = isPromise(planning) ? await planning : planning;
   const label = answerLabel(handle);
-  const { turn } = open;
+  const { turn, names, isFinal } = open;
   const release = new Release(handle, { turn, guards: stand.output, isStructured: stand.agent.output !== undefined, label });
   const reader = new AnswerReader(handle, open, { release, isUnguarded: stand.output.length === 0 });
   const settled = await handle.wait(reader.read());
   reader.isOver = true;
   open.off?.();
-  const { end } = reader;
+  const answer = answerOf({ handle, open, release, reader, settled });
+  try {
+    if (isPromise(answer)) await answer;
+    else if (answer) await finishAnswer(handle, answer, { turn, names, isFinal, release, label, isReasoningShown: reader.isReasoningShown });
+  } catch (thrown) {
+    release.retract('the run failed');
+    throw thrown;
+  }
+  return undefined;
+}
+
+/** A model call that was waited for. */
+interface ReadCall {
+  readonly handle: RunHandle;
+  readonly open: OpenModelCall;
+  readonly release: Release;
+  readonly reader: AnswerReader;
+  readonly settled: Settled<void>;
+}
+
+/** The whole answer of a call. Of one that gave none, or none to go on with, it is recorded that it came. */
+function answerOf({ handle, open, release, reader, settled }: ReadCall): RawAnswer | undefined | Promise<undefined> {
+  const { turn } = open;
+  const { end, text } = reader;
   const usage = end?.usage ??
     (settled.kind === 'threw' ? usageOfError(settled.error) : undefined) ?? {
       requests: 1 + reader.retries,
       inputTokens: 0,
       outputTokens: 0,
     };
-  const chars = reader.text.length;
+  const chars = text.length;
 
   if (settled.kind === 'stopped' || handle.stop) {
     open.controller?.abort();
-    await leave(handle, { ...open, first: reader.reading });
-    release.retract('the run was stopped');
-    recordVoid(handle, turn, { status: 'aborted', usage, chars });
-    return undefined;
+    return leave(handle, { ...open, first: reader.reading }).then(() => {
+      release.retract('the run was stopped');
+      recordVoid(handle, turn, { status: 'aborted', usage, chars });
+      return undefined;
+    });
   }
   if (settled.kind === 'threw' || end === undefined) {
     open.controller?.abort();
@@ -169,50 +210,30 @@ export async function callModel(handle: RunHandle, final?: LimitName): Promise<E
     recordVoid(handle, turn, { status: 'failed', usage, chars, error });
     return undefined;
   }
-  if (end.stopReason === 'length') {
+  const { stopReason } = end;
+  if (stopReason === 'length') {
     release.retract('the answer was cut by its length limit');
     const error = new GuardloopError(
       'MODEL_FAILED',
       `The answer of model ${open.model.id} was cut by its token limit; no call of it ran, and no text of it was recorded. Raise settings.maxTokens of agent ${handle.state.agent}, or ask for less.`,
-      { details: { stopReason: 'length' } },
+      { details: { stopReason } },
     );
-    recordVoid(handle, turn, { status: 'failed', usage, chars, error: recordError(error), stopReason: 'length' });
+    recordVoid(handle, turn, { status: 'failed', usage, chars, error: recordError(error), stopReason });
     return undefined;
   }
-  if (end.stopReason === 'refusal') {
+  if (stopReason === 'refusal') {
     release.retract('the model refused');
     recordVoid(handle, turn, {
       status: 'refused',
       usage,
       chars,
       refusal: { action: 'deny', surface: 'output', by: 'model', reason: 'the model refused to answer' },
-      stopReason: 'refusal',
+      stopReason,
     });
     return undefined;
   }
-  const answer: RawAnswer = {
-    text: reader.text,
-    reasoning: reader.reasoning,
-    calls: reader.calls,
-    native: end.native,
-    usage,
-    stopReason: end.stopReason,
-    provider: open.model.provider,
-  };
-  try {
-    await finishAnswer(handle, answer, {
-      turn,
-      names: open.names,
-      isFinal: open.isFinal,
-      release,
-      label,
-      isReasoningShown: reader.isReasoningShown,
-    });
-  } catch (thrown) {
-    release.retract('the run failed');
-    throw thrown;
-  }
-  return undefined;
+  const { reasoning, calls } = reader;
+  return { text, reasoning, calls, native: end.native, usage, stopReason, provider: open.model.provider };
 }
 
 /** What a failed call used, where its adapter knows. */

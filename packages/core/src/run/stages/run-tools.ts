@@ -6,7 +6,7 @@ import type { Approval, ApprovalResolveEvent, Ask } from '../../state/events.js'
 import { hasToolCallsLeft, spentLimit } from '../../state/limit-reached.js';
 import { nextOfCall } from '../../state/next-step.js';
 import type { CallState } from '../../state/state.js';
-import type { RunHandle } from '../handle.js';
+import type { CallInput, RunHandle } from '../handle.js';
 import { faultStop } from '../handle.js';
 import { isPromise } from '../is-promise.js';
 import { deniedEnd, errorEnd, limitEnd, unknownEnd } from '../observations.js';
@@ -14,7 +14,6 @@ import type { OpenCall } from '../open-call.js';
 import { endCall } from '../open-call.js';
 import { deepFreeze } from '../plain-output.js';
 import { standNow } from '../plan.js';
-import type { CallInput } from '../prepare-calls.js';
 import { judgeToolInput, runsOnce } from '../prepare-calls.js';
 import { runCall } from '../run-call.js';
 
@@ -98,8 +97,8 @@ async function attempt(handle: RunHandle, call: CallState): Promise<void> {
   }
 }
 
-async function advance(handle: RunHandle, call: CallState): Promise<void> {
-  if (handle.stop) return;
+function advance(handle: RunHandle, call: CallState): Promise<void> | undefined {
+  if (handle.stop) return undefined;
   if (call.call.kind === 'handoff') return advanceHandoff(handle, call);
   const tool = toolOf(handle, call);
   if (tool === undefined) {
@@ -107,11 +106,11 @@ async function advance(handle: RunHandle, call: CallState): Promise<void> {
       { handle, call },
       { ...errorEnd({ status: 'error', errorClass: 'unknown_tool', summary: 'This tool is not there any more.' }), revision: 0, chars: 0 },
     );
-    return;
+    return undefined;
   }
   const open: OpenCall = { handle, call, tool };
   if (call.asksAnew) return requestApproval(open, { asks: call.asksAnew, mayHaveRun: call.wasStarted });
-  if (call.call.copyOf !== undefined && call.phase === 'prepared' && endCopy(handle, call, call.call.copyOf)) return;
+  if (call.call.copyOf !== undefined && call.phase === 'prepared' && endCopy(handle, call, call.call.copyOf)) return undefined;
   switch (call.phase) {
     case 'started':
       return goOn(open);
@@ -132,28 +131,32 @@ async function goOn(open: OpenCall): Promise<void> {
     });
     return;
   }
-  const input = await inputOf(open);
+  const reading = inputOf(open);
+  const input = isPromise(reading) ? await reading : reading;
   if (input) await runCall(open, input.parsed);
 }
 
-async function begin(open: OpenCall): Promise<void> {
+function begin(open: OpenCall): Promise<void> | undefined {
+  const reading = inputOf(open);
+  return isPromise(reading) ? reading.then((input) => beginWith(open, input)) : beginWith(open, reading);
+}
+
+function beginWith(open: OpenCall, input: CallInput | undefined): Promise<void> | undefined {
+  if (input === undefined || open.handle.stop || endAtLimit(open)) return undefined;
+  const asking = needsApproval(open, input);
+  return isPromise(asking) ? asking.then((own) => askOrRun(open, input, own)) : askOrRun(open, input, asking);
+}
+
+function askOrRun(open: OpenCall, input: CallInput, own: string | undefined): Promise<void> | undefined {
   const { handle, call, tool } = open;
-  const input = await inputOf(open);
-  if (input === undefined || handle.stop) return;
-  if (endAtLimit(open)) return;
+  if (handle.stop) return undefined;
   const asks: Ask[] = [...(call.call.asks ?? [])];
   if (tool.execute === undefined && tool.agent === undefined) asks.push({ by: 'core', reason: 'the caller runs this tool' });
-  const own = await needsApproval(open, input);
-  if (handle.stop) return;
   if (own !== undefined) asks.push({ by: 'approval', reason: own });
   if (runsOnce(tool) && hasRun(open)) asks.push(equalCallRan);
-  if (asks.length > 0) {
-    await requestApproval(open, { asks, mayHaveRun: false });
-    return;
-  }
+  if (asks.length > 0) return requestApproval(open, { asks, mayHaveRun: false });
   // Calls that run together may have used the limit up meanwhile.
-  if (endAtLimit(open)) return;
-  await runCall(open, input.parsed);
+  return endAtLimit(open) ? undefined : runCall(open, input.parsed);
 }
 
 function endAtLimit(open: OpenCall): boolean {
@@ -165,10 +168,13 @@ function endAtLimit(open: OpenCall): boolean {
 }
 
 /** The parsed input of the revision that will run; a call whose recorded input does not fit any more is ended. */
-async function inputOf(open: OpenCall): Promise<CallInput | undefined> {
-  const { handle, call, tool } = open;
-  const { id } = call.call;
-  if (handle.parsed.has(id) && call.revision === call.call.revision) return { raw: call.input, parsed: handle.parsed.get(id) };
+function inputOf({ handle, call, tool }: OpenCall): CallInput | undefined | Promise<CallInput | undefined> {
+  const known = call.revision === call.call.revision ? handle.inputs?.get(call.call.id) : undefined;
+  return known ?? inputAnew({ handle, call, tool });
+}
+
+async function inputAnew(open: OpenCall): Promise<CallInput | undefined> {
+  const { call, tool } = open;
   const parsing = tool.input.parse(call.input);
   const parsed = isPromise(parsing) ? await parsing : parsing;
   if (parsed.ok) return { raw: call.input, parsed: deepFreeze(parsed.value) };
@@ -186,9 +192,15 @@ async function inputOf(open: OpenCall): Promise<CallInput | undefined> {
 }
 
 /** Why the tool itself wants a person; undefined: it does not. A rule that throws wants one. */
-async function needsApproval({ handle, call, tool }: OpenCall, input: CallInput): Promise<string | undefined> {
-  const { approval } = tool;
-  if (typeof approval !== 'function') return approval ? `${tool.name} needs an approval` : undefined;
+function needsApproval(open: OpenCall, input: CallInput): string | undefined | Promise<string | undefined> {
+  const { tool } = open;
+  if (typeof tool.approval === 'function') return askApprovalRule(open, tool.approval, input);
+  return tool.approval ? `${tool.name} needs an approval` : undefined;
+}
+
+type ApprovalRule = Extract<ToolSpec['approval'], (...given: never[]) => unknown>;
+
+async function askApprovalRule({ handle, call, tool }: OpenCall, approval: ApprovalRule, input: CallInput): Promise<string | undefined> {
   const failed = `the approval rule of ${tool.name} failed`;
   try {
     const given = approval(input.parsed as never, { context: handle.root.context, callId: call.call.id, signal: handle.signal });
@@ -255,7 +267,8 @@ async function followDecision(open: OpenCall): Promise<void> {
     endCall(open, { ...rejectedEnd(call, decision.reason, tool.rejection), revision: 0, chars: 0 });
     return;
   }
-  const input = await inputOf(open);
+  const reading = inputOf(open);
+  const input = isPromise(reading) ? await reading : reading;
   if (input === undefined) return;
   if (endAtLimit(open)) return;
   if (decision && runsOnce(tool) && hasRun(open) && !wasToldOfEqualCall(handle, decision)) {
