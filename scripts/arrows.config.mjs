@@ -12,7 +12,7 @@ const zones = {
   state: { types: ['model'] },
   'model.ts': { values: ['model', 'wire'] },
   model: {},
-  wire: { types: ['model'] },
+  wire: { values: ['model'] },
   session: { types: ['state'] },
   project: { values: ['model'], types: ['define'] },
   'schema.ts': { values: ['schema'], types: ['model'] },

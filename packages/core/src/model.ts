@@ -33,4 +33,20 @@ export type {
   UserMessage,
   Via,
 } from './model/types.js';
+export { wellFormedText } from './model/well-formed-text.js';
+export { Attempts } from './wire/attempts.js';
+export type { HttpClientOptions, SdkClientOptions } from './wire/client-options.js';
+export { checkClientOptions, lazyClient, sdkClientOptions } from './wire/client-options.js';
+export type { CallState, ProviderWords } from './wire/failure.js';
+export { frameFailure, protocolFailure, requestFailure } from './wire/failure.js';
+export type { AnswerAssembly, HttpCallOptions, Send } from './wire/http-call.js';
+export { HttpCall } from './wire/http-call.js';
+export { isWireName, namesByWire, wireName } from './wire/names.js';
 export { OpenCalls } from './wire/open-calls.js';
+export { checkModelId, checkOptionNames, checkPrices, checkWholeNumber, optionFault } from './wire/option-checks.js';
+export { recordOf, safeWord } from './wire/record.js';
+export { mergeSettings } from './wire/settings.js';
+export { shortHash } from './wire/short-hash.js';
+export type { SseFrame } from './wire/sse.js';
+export { SseReader, SseTooLong } from './wire/sse.js';
+export { hasText, wellFormed, wellFormedJson, wellFormedJsonText } from './wire/well-formed.js';

@@ -1,13 +1,1 @@
-interface MaybeWellFormed {
-  isWellFormed?(): boolean;
-  toWellFormed?(): string;
-}
-
-const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/g;
-
-/** The text with each lone surrogate replaced by U+FFFD. A text without any is returned as it is, uncopied. */
-export function wellFormed(text: string): string {
-  const native = text as MaybeWellFormed;
-  if (native.isWellFormed && native.toWellFormed) return native.isWellFormed() ? text : native.toWellFormed();
-  return text.replace(loneSurrogate, '\uFFFD');
-}
+export { wellFormedText as wellFormed } from '../model/well-formed-text.js';

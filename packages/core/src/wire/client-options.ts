@@ -1,0 +1,63 @@
+import { checkWholeNumber, optionFault } from './option-checks.js';
+
+/** How an adapter reaches its API: a client of the provider's SDK, or what is needed to make one. */
+export interface HttpClientOptions<Client, Key> {
+  /** A client of the caller's. Not together with the other options of this interface. */
+  readonly client?: Client | undefined;
+  /** Left out, the SDK reads it from the environment, at the first call. Servers that need none take any word. */
+  readonly apiKey?: Key | undefined;
+  /** For a server that imitates the API. */
+  readonly baseURL?: string | undefined;
+  /** Further attempts by the SDK after 408, 409, 429, 5xx or no answer, before anything of the answer was seen (2). Nothing else retries. */
+  readonly maxRetries?: number | undefined;
+  /** Until the answer begins, in milliseconds, for each attempt (the SDK's 10 minutes). */
+  readonly timeoutMs?: number | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  /** In place of the global `fetch`. */
+  readonly fetch?: typeof fetch | undefined;
+}
+
+/** What an SDK takes for the same; fields that were left out are not there. */
+export interface SdkClientOptions<Key> {
+  apiKey?: Key;
+  baseURL?: string;
+  maxRetries?: number;
+  timeout?: number;
+  defaultHeaders?: Readonly<Record<string, string>>;
+  fetch?: typeof fetch;
+}
+
+const besideClient = ['apiKey', 'baseURL', 'maxRetries', 'timeoutMs', 'headers', 'fetch'] as const;
+
+/** Throws `CONFIG_INVALID` for what no client could be made with. `where` opens the message: `openai('gpt-5')`. */
+export function checkClientOptions(where: string, options: HttpClientOptions<unknown, unknown>, exampleURL: string): void {
+  if (options.client !== undefined) {
+    const besides = besideClient.filter((name) => options[name] !== undefined);
+    if (besides.length > 0) throw optionFault(where, `client stands beside ${besides.join(', ')}. Set them on the client instead.`);
+  }
+  if (options.baseURL !== undefined && !URL.canParse(options.baseURL))
+    throw optionFault(where, `baseURL is empty or not an absolute URL. Give one such as ${exampleURL}, or leave it out.`);
+  checkWholeNumber(where, { maxRetries: options.maxRetries }, 0);
+  checkWholeNumber(where, { timeoutMs: options.timeoutMs }, 1);
+}
+
+/** The options under the names that the SDKs have for them. */
+export function sdkClientOptions<Key>(options: HttpClientOptions<unknown, Key>): SdkClientOptions<Key> {
+  return {
+    ...(options.apiKey === undefined ? {} : { apiKey: options.apiKey }),
+    ...(options.baseURL === undefined ? {} : { baseURL: options.baseURL }),
+    ...(options.maxRetries === undefined ? {} : { maxRetries: options.maxRetries }),
+    ...(options.timeoutMs === undefined ? {} : { timeout: options.timeoutMs }),
+    ...(options.headers === undefined ? {} : { defaultHeaders: options.headers }),
+    ...(options.fetch === undefined ? {} : { fetch: options.fetch }),
+  };
+}
+
+/** Makes the client when it is first needed, once. */
+export function lazyClient<Client>(given: Client | undefined, open: () => Client): () => Client {
+  let client = given;
+  return () => {
+    client ??= open();
+    return client;
+  };
+}
