@@ -245,11 +245,19 @@ export function deepFreeze<T>(value: T): T {
   return value;
 }
 
-/** `seen` holds what was frozen already when it was met: frozen before, or met twice. */
+function isFlat(value: object): boolean {
+  for (const key in value) {
+    const field = (value as { readonly [key: string]: unknown })[key];
+    if (typeof field === 'object' && field !== null) return false;
+  }
+  return true;
+}
+
+/** `seen` holds what was frozen already when it was met and has objects in it: frozen before, or met twice. */
 function freezeInto(value: object, seen: Set<object> | undefined): Set<object> | undefined {
   let met = seen;
   if (Object.isFrozen(value)) {
-    if (met?.has(value)) return met;
+    if (met?.has(value) || isFlat(value)) return met;
     met ??= new Set();
     met.add(value);
   }
