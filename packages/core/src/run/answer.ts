@@ -4,6 +4,7 @@ import type { RecordedError } from '../state/events.js';
 import type { RunHandle } from './handle.js';
 import { jsonFault } from './json-fault.js';
 import { deepFreeze } from './plain-output.js';
+import { standNow } from './plan.js';
 import type { Release } from './release.js';
 import type { Offered } from './stand.js';
 
@@ -34,8 +35,8 @@ export interface Finishing {
 
 /** The label of what the active agent's model says now. */
 export function answerLabel(handle: RunHandle): Label {
-  const { agent, conversation } = handle.state;
-  return { origin: `agent:${agent}`, integrity: conversation.isUntrusted ? 'untrusted' : 'trusted' };
+  const { trusted, untrusted } = standNow(handle).labels;
+  return handle.state.conversation.isUntrusted ? untrusted : trusted;
 }
 
 export function recordError(error: GuardloopError): RecordedError {

@@ -68,12 +68,16 @@ export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishi
   const { text, value } = ruling.value;
   const end: { -readonly [K in keyof ModelEnd]: ModelEnd[K] } = {
     type: 'model.end',
+    seq: 0,
+    at: 0,
+    run: '',
+    agent: '',
     turn,
     status: 'ok',
     id: open.id,
     text,
     revision: ruling.revision,
-    calls: Object.freeze(calls),
+    calls,
     label: finishing.label,
     usage: answer.usage,
     stopReason: answer.stopReason,

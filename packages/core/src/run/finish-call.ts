@@ -44,7 +44,15 @@ export function finishCall(open: OpenCall, outcome: Exclude<Outcome, { kind: 'wa
   }
 }
 
-const labelOf = (tool: ToolSpec): Label => ({ origin: `tool:${tool.name}`, integrity: tool.flow.results });
+const labels = new WeakMap<ToolSpec, Label>();
+
+function labelOf(tool: ToolSpec): Label {
+  const known = labels.get(tool);
+  if (known) return known;
+  const label: Label = Object.freeze({ origin: `tool:${tool.name}`, integrity: tool.flow.results });
+  labels.set(tool, label);
+  return label;
+}
 
 async function finishError(open: OpenCall, { summary, errorClass, retryable }: Extract<Outcome, { kind: 'error' }>): Promise<void> {
   const label = labelOf(open.tool);

@@ -347,6 +347,10 @@ class Session<V> {
     const { surface, subject, isProjected } = this.matter;
     const verdict: { -readonly [K in keyof Verdict]: Verdict[K] } = {
       type: 'guard.verdict',
+      seq: 0,
+      at: 0,
+      run: '',
+      agent: '',
       guardrail: spec.name,
       level,
       surface,

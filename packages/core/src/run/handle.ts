@@ -15,7 +15,14 @@ import type { StoreWriter } from './store-writer.js';
 import type { QuarantineStore, View } from './types.js';
 
 type Draft<E> = E extends unknown ? Omit<E, 'seq' | 'at' | 'run' | 'agent' | 'parent'> : never;
-export type LogDraft = Draft<LogEvent>;
+/** What `append` fills in. The drafts of every turn name these fields: so their objects have room for them from the start. */
+interface Unfilled {
+  seq?: 0;
+  at?: 0;
+  run?: '';
+  agent?: '';
+}
+export type LogDraft = Draft<LogEvent> & Unfilled;
 export type WatchDraft = Draft<WatchEvent>;
 
 /** Why a run is being stopped. The first reason counts. */
@@ -116,7 +123,7 @@ export class RunHandle {
   private otherAnswers: Map<string, string> | undefined;
   private controller: AbortController | undefined;
   private shown: { readonly messages: readonly Message[]; readonly view: readonly Message[] } | undefined;
-  private readonly stopListeners = new Set<() => void>();
+  private stopListeners: (() => void)[] | undefined;
 
   /** Shared; replaced when a tool hands over to an agent that was not known. */
   agents: ReadonlyMap<string, AgentSpec>;
@@ -229,7 +236,7 @@ export class RunHandle {
   abort(stop: Stop): void {
     if (this.stop) return;
     this.stop = stop;
-    for (const listener of [...this.stopListeners]) listener();
+    for (const listener of [...(this.stopListeners ?? [])]) listener();
     this.controller?.abort(stopReason(stop));
   }
 
@@ -242,14 +249,22 @@ export class RunHandle {
 
   /** Calls `listener` once when the run is stopped; returns what takes it off again. */
   onStop(listener: () => void): () => void {
+    this.listen(listener);
+    return () => this.offStop(listener);
+  }
+
+  private listen(listener: () => void): void {
     if (this.stop) {
       listener();
-      return () => undefined;
+      return;
     }
-    this.stopListeners.add(listener);
-    return () => {
-      this.stopListeners.delete(listener);
-    };
+    this.stopListeners ??= [];
+    this.stopListeners.push(listener);
+  }
+
+  private offStop(listener: () => void): void {
+    const at = this.stopListeners?.indexOf(listener) ?? -1;
+    if (at >= 0) this.stopListeners?.splice(at, 1);
   }
 
   /**
@@ -260,15 +275,18 @@ export class RunHandle {
     return new Promise((resolve) => {
       let stopTimer: (() => void) | undefined;
       let stopGrace: (() => void) | undefined;
-      let off: (() => void) | undefined;
       let isDone = false;
-      const done = (settled: Settled<T>) => {
+      const done = (settled: Settled<T>): void => {
         if (isDone) return;
         isDone = true;
         stopTimer?.();
         stopGrace?.();
-        off?.();
+        this.offStop(stop);
         resolve(settled);
+      };
+      const stop = (): void => {
+        if (graceMs > 0) stopGrace = this.root.clock.after(graceMs, () => done({ kind: 'stopped' }));
+        else done({ kind: 'stopped' });
       };
       try {
         promise.then(
@@ -278,16 +296,9 @@ export class RunHandle {
       } catch (error) {
         done({ kind: 'threw', error });
       }
+      if (isDone) return;
+      this.listen(stop);
       if (ms !== undefined && ms !== Number.POSITIVE_INFINITY) stopTimer = this.root.clock.after(ms, () => done({ kind: 'late' }));
-      off = this.onStop(() => {
-        if (graceMs > 0) stopGrace = this.root.clock.after(graceMs, () => done({ kind: 'stopped' }));
-        else done({ kind: 'stopped' });
-      });
-      if (isDone) {
-        stopTimer?.();
-        stopGrace?.();
-        off();
-      }
     });
   }
 

@@ -13,17 +13,29 @@ export interface OpenCall {
 type ToolEndDraft = Extract<LogDraft, { type: 'tool.end' }>;
 export type ToolEnd = Omit<ToolEndDraft, 'type' | 'callId' | 'tool' | 'id' | 'polling'>;
 
-/** Records a call's end, with a notice when it repeats itself. Takes `end` over. */
+/** Records a call's end, with a notice when it repeats itself. */
 export function endCall(
   { handle, call, tool }: Pick<OpenCall, 'handle' | 'call'> & { readonly tool?: Pick<ToolSpec, 'polling'> | undefined },
   end: ToolEnd,
 ): void {
   const { state } = handle;
-  const event = end as { -readonly [K in keyof ToolEndDraft]: ToolEndDraft[K] };
-  event.type = 'tool.end';
-  event.callId = call.call.id;
-  event.tool = call.call.name;
-  event.id = `${state.id}/${call.call.id}`;
+  const { status, content, label, revision, chars } = end;
+  const event: { -readonly [K in keyof ToolEndDraft]: ToolEndDraft[K] } = {
+    type: 'tool.end',
+    seq: 0,
+    at: 0,
+    run: '',
+    agent: '',
+    callId: call.call.id,
+    tool: call.call.name,
+    id: call.path,
+    status,
+    content,
+    label,
+    revision,
+    chars,
+  };
+  Object.assign(event, end);
   if (tool?.polling) event.polling = true;
   else if (end.status !== 'aborted' && end.copyOf === undefined) {
     const count = countRepeat(state, call, end.content);

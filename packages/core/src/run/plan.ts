@@ -59,6 +59,10 @@ function buildStand(agent: AgentSpec, runGuards: readonly GuardrailSpec[]): Stan
     agent,
     runGuards,
     manifest: { run: runGuards.map((spec) => spec.entry), agent: agent.guardrails.map((spec) => spec.entry), tools: toolEntries },
+    labels: {
+      trusted: Object.freeze({ origin: `agent:${agent.name}`, integrity: 'trusted' }),
+      untrusted: Object.freeze({ origin: `agent:${agent.name}`, integrity: 'untrusted' }),
+    },
     input: on('input'),
     output: on('output'),
     handoff: on('handoff'),

@@ -164,7 +164,7 @@ function prepareTool(given: Given, spec: ToolSpec, input: CallInput): RecordedCa
     };
     if (providerId !== undefined) recorded.providerId = providerId;
     if (ruling.asks.length > 0) recorded.asks = deepFreeze(ruling.asks);
-    return Object.freeze(recorded);
+    return recorded;
   };
   return isPromise(judging) ? (judging as Promise<Ruling<CallInput>>).then(settle) : settle(judging as Ruling<CallInput>);
 }

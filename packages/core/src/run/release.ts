@@ -48,7 +48,7 @@ export class Release {
     else if (guards.length === 0) this.mode = 'flow';
     else if (handle.root.settings.release === 'live') this.mode = 'live';
     else this.mode = areWindowed(guards) ? 'window' : 'hold';
-    this.windows = this.mode === 'window' ? guards.map((placed) => new Window(handle, placed, label)) : [];
+    this.windows = this.mode === 'window' ? guards.map((placed) => new Window(handle, placed, label)) : noWindows;
   }
 
   show(text: string): void {
@@ -261,6 +261,7 @@ class Window {
   }
 }
 
+const noWindows: readonly Window[] = Object.freeze([]);
 const noSpans: readonly Span[] = Object.freeze([]);
 
 /** One look of a guardrail through its window. */

@@ -1,21 +1,33 @@
 import type { Outcome } from './execute-tool.js';
 import { executeTool } from './execute-tool.js';
 import { finishCall } from './finish-call.js';
+import type { LogDraft } from './handle.js';
 import { errorEnd, unknownEnd } from './observations.js';
 import type { OpenCall } from './open-call.js';
 import { endCall } from './open-call.js';
 import { runsOnce } from './prepare-calls.js';
 import { runChild } from './run-child.js';
 
+type ToolStart = Extract<LogDraft, { type: 'tool.start' }>;
+
 /** Starts one call, waits for it, judges what it gave, and records its end. A call of an agent that waits for a person stays open. */
 export async function runCall(open: OpenCall, input: unknown): Promise<void> {
   const { handle, call, tool } = open;
-  const { state } = handle;
-  const callId = call.call.id;
-  const idempotencyKey = `${state.id}/${callId}`;
   if (call.phase !== 'started' || tool.agent === undefined) {
-    const begin = { type: 'tool.start' as const, callId, tool: tool.name, revision: call.revision, input: call.input, idempotencyKey };
-    handle.append(runsOnce(tool) ? { ...begin, once: true } : begin);
+    const start: { -readonly [K in keyof ToolStart]: ToolStart[K] } = {
+      type: 'tool.start',
+      seq: 0,
+      at: 0,
+      run: '',
+      agent: '',
+      callId: call.call.id,
+      tool: tool.name,
+      revision: call.revision,
+      input: call.input,
+      idempotencyKey: call.path,
+    };
+    if (runsOnce(tool)) start.once = true;
+    handle.append(start);
   }
   if (!tool.repeatable && tool.agent === undefined && handle.root.writer && !(await handle.barrier())) return;
   if (handle.stop) {

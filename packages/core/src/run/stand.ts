@@ -1,5 +1,5 @@
 import type { AgentSpec, GuardrailSpec, HandoffSpec, ToolSpec } from '../define/specs.js';
-import type { ToolSpec as OfferedTool } from '../model/types.js';
+import type { Label, ToolSpec as OfferedTool } from '../model/types.js';
 import type { GuardLevel, Manifest } from '../state/events.js';
 
 /** A guardrail, and who declared it. */
@@ -16,6 +16,8 @@ export interface Stand {
   readonly agent: AgentSpec;
   readonly runGuards: readonly GuardrailSpec[];
   readonly manifest: Manifest;
+  /** Of what the agent's model says. Frozen. */
+  readonly labels: { readonly trusted: Label; readonly untrusted: Label };
   readonly input: readonly Placed[];
   readonly output: readonly Placed[];
   readonly handoff: readonly Placed[];

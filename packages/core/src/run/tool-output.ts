@@ -38,10 +38,9 @@ export function judgeOutput(
   { handle, call, tool }: OpenCall,
   { output, form, isError, label }: OutputMatter,
 ): Ruling<Output> | Promise<Ruling<Output>> {
-  const base = `${handle.state.id}/${call.call.id}`;
   return judge<Output>(handle, {
     surface: 'toolOutput',
-    subject: form === 'output' ? base : `${base}/${form}`,
+    subject: form === 'output' ? call.path : `${call.path}/${form}`,
     revision: 0,
     value: output,
     guards: guardsOfTool(standNow(handle), 'toolOutput', tool.name),

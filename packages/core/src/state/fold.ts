@@ -29,8 +29,8 @@ import type {
 } from './events.js';
 import { addUsage, noUsage, readLimits } from './limits.js';
 import { recordRepeat } from './repeats.js';
-import type { LogState, RunState } from './state.js';
-import { newLogState } from './state.js';
+import type { CallState, LogState, RunState } from './state.js';
+import { newLogState, noCalls } from './state.js';
 import { closeTurn, developer, settleTurn } from './turn.js';
 
 const emptyManifest: Manifest = { run: [], agent: [], tools: {} };
@@ -166,7 +166,7 @@ function startRun(state: LogState, event: Extract<LogEvent, { type: 'run.start' 
     accepted: false,
     turn: 0,
     agentTurn: 0,
-    calls: new Map(),
+    calls: noCalls,
     openIndex: -1,
     quarantine: undefined,
     viewItems: undefined,
@@ -277,11 +277,13 @@ function endAnswer(run: RunState, event: ModelEndEvent): void {
     return;
   }
   run.openIndex = run.conversation.messages.length - 1;
-  run.calls = new Map();
+  const calls = new Map<string, CallState>();
+  run.calls = calls;
   for (const call of event.calls) {
-    run.calls.set(call.id, {
+    calls.set(call.id, {
       call,
       input: call.input,
+      path: `${run.id}/${call.id}`,
       key: undefined,
       brief: undefined,
       revision: call.revision,
@@ -401,7 +403,7 @@ function handOver(run: RunState, event: HandoffEvent): void {
   }
   for (const each of run.calls.values()) if (each.phase !== 'ended') each.phase = 'ended';
   settleTurn(run);
-  run.calls = new Map();
+  run.calls = noCalls;
   run.openIndex = -1;
   run.usedHandoffs += 1;
   run.repairs = 0;

@@ -20,6 +20,8 @@ import type {
 /** One call of the latest answer. */
 export interface CallState {
   readonly call: RecordedCall;
+  /** `<run>/<call>`. */
+  readonly path: string;
   input: JsonObject;
   /** Canonical JSON of `input`, once something asked for it. */
   key: string | undefined;
@@ -62,7 +64,7 @@ export interface RunState {
   /** `turn` when the active agent's stay began. */
   agentTurn: number;
   /** The answer of the latest turn has calls that may not all have ended. */
-  calls: Map<string, CallState>;
+  calls: ReadonlyMap<string, CallState>;
   /** The assistant message of `calls`, by index in the conversation's messages. */
   openIndex: number;
   /** What views wrote and the active agent's guardrails have passed, by its text: it is not put to them again. */
@@ -104,6 +106,8 @@ export interface Repeat {
   count: number;
   turn: number;
 }
+
+export const noCalls: ReadonlyMap<string, CallState> = new Map();
 
 /** The fold of a log. Mutable, owned by one writer; users never see it. */
 export interface LogState {

@@ -2,6 +2,7 @@ import type { Label, Message, ToolMessage } from '../model/types.js';
 import { addMessage, frozen, withoutCall, withoutNative } from './conversation.js';
 import type { CallEnd } from './events.js';
 import type { RunState } from './state.js';
+import { noCalls } from './state.js';
 
 /** Once all calls of the answer have ended, their results enter the transcript, in call order. */
 export function closeTurn(run: RunState): void {
@@ -9,7 +10,7 @@ export function closeTurn(run: RunState): void {
   settleTurn(run);
   run.answer = answerOfCalls(run);
   run.openIndex = -1;
-  run.calls = new Map();
+  run.calls = noCalls;
 }
 
 /** Of several tools that gave an answer, the first in call order counts, whichever was faster. */

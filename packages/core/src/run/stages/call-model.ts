@@ -65,7 +65,15 @@ function open(
   if (toolChoice !== undefined) request.toolChoice = toolChoice;
   if (agent.output)
     request.output = { name: `${agent.name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 50)}_answer`, schema: agent.output.json };
-  const start: { -readonly [K in keyof ModelStart]: ModelStart[K] } = { type: 'model.start', turn, model: model.id };
+  const start: { -readonly [K in keyof ModelStart]: ModelStart[K] } = {
+    type: 'model.start',
+    seq: 0,
+    at: 0,
+    run: '',
+    agent: '',
+    turn,
+    model: model.id,
+  };
   if (view.entries) start.view = view.entries;
   if (beside) start.beside = true;
   if (note !== undefined) start.note = note;
