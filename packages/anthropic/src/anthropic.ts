@@ -1,24 +1,19 @@
 import Anthropic from '@anthropic-ai/sdk';
-import type { Model, ModelEvent, ModelRequest, ModelSettings, StopReason, Usage } from '@guardloop/core/model';
-import { GuardloopError } from '@guardloop/core/model';
+import type { Attempts, Model, ModelEvent, ModelRequest, ModelSettings, StopReason, StreamOptions, Usage } from '@guardloop/core/model';
+import { checkModelId, checkOptionNames, checkPrices, checkWholeNumber, frameFailure, HttpCall, wellFormed } from '@guardloop/core/model';
 import { AnswerAssembly, BrokenStream, ReportedError } from './assemble-answer.js';
 import type { Block } from './blocks.js';
 import type { BuiltRequest, RequestContext } from './build-request.js';
 import { buildRequest, continuedRequest } from './build-request.js';
-import type { ClientOptions } from './client.js';
-import { isMissingKey, lazyClient, missingKey } from './client.js';
+import type { ClientOptions, MessagesClient } from './client.js';
+import { anthropicClient, countedBy, isMissingKey, missingKey } from './client.js';
 import { isReadable, providerName, replayable } from './encode-items.js';
-import type { CallState } from './failure.js';
-import { aborted, protocolFailure, requestFailure, streamFailure } from './failure.js';
-import { readAnswer } from './read-answer.js';
-import { Attempts, sendRequest } from './send-request.js';
-import { OversizedEvent } from './server-events.js';
+import { anthropicWords } from './failure.js';
 import type { ThinkingOptions } from './thinking.js';
 import { thinkingTraits } from './thinking.js';
 import type { ProviderTool } from './tool-fields.js';
 import type { AnthropicPrices, TokenCounts } from './usage.js';
 import { addCounts, noTokens, toUsage } from './usage.js';
-import { wellFormedJson } from './well-formed.js';
 import { toolNames } from './wire-names.js';
 
 /** How a Claude model is reached and asked. All options are optional. */
@@ -49,6 +44,8 @@ export interface AnthropicOptions extends ClientOptions {
 }
 
 const defaultMaxTokens = 32_000;
+/** Longest single event of a stream, in characters. */
+const maxEventChars = 32 * 1024 * 1024;
 /** How often a paused answer is gone on with inside one call. */
 const mostPauses = 8;
 
@@ -57,24 +54,28 @@ const mostPauses = 8;
  * Throws `CONFIG_INVALID` for options that cannot be.
  */
 export function anthropic(modelId: string, options: AnthropicOptions = {}): Model {
-  checkOptions(modelId, options);
-  const openClient = lazyClient(options, modelId);
-  const context: RequestContext = {
-    model: modelId,
-    settings: options.settings ?? {},
-    maxTokens: options.maxTokens ?? defaultMaxTokens,
-    thinking: options.thinking ?? {},
-    traits: thinkingTraits(modelId),
-    cache: options.cache ?? (options.client === undefined || options.client instanceof Anthropic ? 'auto' : 'off'),
-    structuredOutput: options.structuredOutput ?? 'native',
-    providerTools: options.providerTools ?? [],
-    headers: Object.fromEntries(Object.entries(options.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])),
+  const where = checkOptions(modelId, options);
+  const setup: Setup = {
+    where,
+    prices: options.prices,
+    openClient: anthropicClient(where, options),
+    context: {
+      model: modelId,
+      settings: options.settings ?? {},
+      maxTokens: options.maxTokens ?? defaultMaxTokens,
+      thinking: options.thinking ?? {},
+      traits: thinkingTraits(modelId),
+      cache: options.cache ?? (options.client === undefined || options.client instanceof Anthropic ? 'auto' : 'off'),
+      structuredOutput: options.structuredOutput ?? 'native',
+      providerTools: options.providerTools ?? [],
+      headers: Object.fromEntries(Object.entries(options.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])),
+    },
   };
   return {
     id: modelId,
     provider: providerName,
     ...(options.providerTools === undefined ? {} : { providerTools: options.providerTools.map(({ name }) => name) }),
-    stream: (request, { signal }) => new AnthropicCall(context, options.prices).run(openClient, request, signal),
+    stream: (request, streamOptions) => new AnthropicCall(setup, streamOptions).run(request),
   };
 }
 
@@ -95,103 +96,90 @@ const optionNames: { readonly [K in keyof AnthropicOptions]-?: true } = {
   providerTools: true,
 };
 
-function checkOptions(modelId: string, options: AnthropicOptions): void {
-  const { maxTokens, prices } = options;
-  const invalid = (message: string): never => {
-    throw new GuardloopError('CONFIG_INVALID', `anthropic('${modelId}'): ${message}`);
-  };
-  if (typeof modelId !== 'string')
-    throw new GuardloopError(
-      'CONFIG_INVALID',
-      "anthropic(…): the model id is no text. Call it so: anthropic('claude-opus-4-8', { …options }).",
-    );
-  if (modelId.trim() === '') invalid('the model id is empty. Give one such as claude-opus-4-8.');
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(optionNames, name));
-  if (unknown !== undefined) invalid(`there is no option ${unknown}. The options are ${Object.keys(optionNames).join(', ')}.`);
-  if (maxTokens !== undefined && !(Number.isInteger(maxTokens) && maxTokens > 0)) invalid('maxTokens must be a whole number above 0.');
-  for (const [name, price] of Object.entries(prices ?? {})) {
-    if (price !== undefined && !(Number.isFinite(price) && price >= 0)) invalid(`prices.${name} must be a number from 0.`);
-  }
+function checkOptions(modelId: string, options: AnthropicOptions): string {
+  const where = checkModelId('anthropic', modelId, 'claude-opus-4-8');
+  checkOptionNames(where, options, optionNames);
+  checkWholeNumber(where, { maxTokens: options.maxTokens }, 1);
+  checkPrices(where, options.prices);
+  return where;
+}
+
+/** What stays the same for all calls of a model. */
+interface Setup {
+  /** Opens messages about the options. */
+  readonly where: string;
+  readonly openClient: () => MessagesClient;
+  readonly context: RequestContext;
+  readonly prices: AnthropicPrices | undefined;
 }
 
 /** One model call: a request, or several where the provider pauses. */
 class AnthropicCall {
-  readonly #context: RequestContext;
-  readonly #prices: AnthropicPrices | undefined;
-  readonly #attempts = new Attempts();
+  readonly #setup: Setup;
+  readonly #isRetried: boolean;
+  readonly #http: HttpCall;
   #rounds = 0;
   /** Of the rounds that are over, and of the answer that is coming in. */
   #counts: TokenCounts = noTokens;
   #answer: AnswerAssembly | undefined;
-  #delivered = false;
   #demands: readonly string[] = [];
 
-  constructor(context: RequestContext, prices: AnthropicPrices | undefined) {
-    this.#context = context;
-    this.#prices = prices;
+  constructor(setup: Setup, { signal, isRetried }: StreamOptions) {
+    this.#setup = setup;
+    this.#isRetried = isRetried === true;
+    const { model } = setup.context;
+    this.#http = new HttpCall({ words: anthropicWords, model, signal, maxEventChars, more: () => this.#more() });
   }
 
-  async *run(
-    openClient: () => ReturnType<ReturnType<typeof lazyClient>>,
-    request: ModelRequest,
-    signal: AbortSignal,
-  ): AsyncGenerator<ModelEvent> {
-    if (signal.aborted) throw aborted(this.#state());
-    const built = buildRequest(request, this.#context);
+  async *run(request: ModelRequest): AsyncGenerator<ModelEvent> {
+    const built = buildRequest(request, this.#setup.context);
     this.#demands = built.demands;
-    const client = openClient();
-    const controller = new AbortController();
-    const abort = (): void => controller.abort(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
+    const client = this.#setup.openClient();
     const said: Block[] = [];
-    try {
-      for (;;) {
-        const answer = new AnswerAssembly(toolNames(request.tools));
-        this.#answer = answer;
-        const next = said.length === 0 ? built : continuedRequest(built, saidSoFar(said));
-        // Not `yield* batch`: delegation costs an async generator three turns of the event loop for each event.
-        for await (const batch of this.#round(client, next, { answer, signal: controller.signal })) for (const event of batch) yield event;
-        said.push(...answer.blocks());
-        this.#counts = addCounts(this.#counts, answer.counts);
-        this.#answer = undefined;
-        if (answer.stopReason !== 'pause_turn') {
-          yield* this.#ending(answer, said);
-          return;
-        }
+    for (;;) {
+      const answer = new AnswerAssembly(toolNames(request.tools));
+      this.#answer = answer;
+      const next = said.length === 0 ? built : continuedRequest(built, saidSoFar(said));
+      // Not `yield* batch`: delegation costs an async generator three turns of the event loop for each event.
+      for await (const batch of this.#round(client, next, answer)) for (const event of batch) yield event;
+      said.push(...answer.blocks());
+      this.#counts = addCounts(this.#counts, answer.counts);
+      this.#answer = undefined;
+      if (answer.stopReason !== 'pause_turn') {
+        for (const event of this.#ending(answer, said)) yield event;
+        return;
       }
-    } catch (error) {
-      throw signal.aborted ? aborted(this.#state()) : this.#failure(error);
-    } finally {
-      signal.removeEventListener('abort', abort);
     }
   }
 
-  async *#round(
-    client: ReturnType<ReturnType<typeof lazyClient>>,
-    built: BuiltRequest,
-    { answer, signal }: { readonly answer: AnswerAssembly; readonly signal: AbortSignal },
-  ): AsyncGenerator<readonly ModelEvent[]> {
+  async *#round(client: MessagesClient, built: BuiltRequest, answer: AnswerAssembly): AsyncGenerator<readonly ModelEvent[]> {
     this.#rounds += 1;
-    if (this.#rounds > mostPauses + 1) {
-      throw protocolFailure(`Anthropic paused its answer more than ${mostPauses} times`, this.#state());
-    }
-    const response = yield* sendRequest(client, { ...built, signal, attempts: this.#attempts });
-    if (response.body !== null) {
-      for await (const batch of readAnswer(response.body, answer, signal)) {
-        this.#delivered ||= batch.some(({ type }) => type === 'text.delta' || type === 'reasoning.delta');
+    if (this.#rounds > mostPauses + 1) throw this.#http.protocolError(`Anthropic paused its answer more than ${mostPauses} times`);
+    try {
+      for await (const batch of this.#http.answer((signal, attempts) => this.#send(client, built, { signal, attempts }), answer))
         yield batch;
-      }
+    } catch (error) {
+      if (error instanceof ReportedError) throw frameFailure(error.reported, anthropicWords, this.#http.state());
+      if (error instanceof BrokenStream) throw this.#http.protocolError(error.message);
+      throw error;
     }
-    signal.throwIfAborted();
-    if (!answer.isFinished)
-      throw protocolFailure('The stream of Anthropic ended without message_stop, so the answer is not whole', this.#state());
+    if (!answer.isDone) throw this.#http.protocolError('The stream of Anthropic ended without message_stop, so the answer is not whole');
+  }
+
+  async #send(client: MessagesClient, { body, headers }: BuiltRequest, { signal, attempts }: Sending): Promise<Response> {
+    const once = this.#isRetried ? { maxRetries: 0 } : {};
+    try {
+      return await client.messages.create(body, { signal, headers, middleware: [countedBy(attempts)], ...once }).asResponse();
+    } catch (error) {
+      throw isMissingKey(error) ? missingKey(this.#setup.where) : error;
+    }
   }
 
   *#ending(answer: AnswerAssembly, said: readonly Block[]): Generator<ModelEvent> {
     const calls = answer.calls();
     const stopReason = this.#stopReason(answer.stopReason, calls.length > 0);
     const isUsable = stopReason === 'stop' || stopReason === 'tools';
-    const native = wellFormedJson(said.filter(isReadable)) as readonly Block[];
+    const native = wellFormed(said.filter(isReadable)) as readonly Block[];
     const detail = stopReason === 'refusal' ? answer.detail : stopReason === 'length' ? answer.stopReason : undefined;
     if (isUsable) for (const call of calls) yield { type: 'tool.call', call };
     yield {
@@ -216,36 +204,25 @@ class AnthropicCall {
       case 'refusal':
         return 'refusal';
       default:
-        throw protocolFailure('Anthropic ended its answer for a reason that this version does not know', this.#state());
+        throw this.#http.protocolError('Anthropic ended its answer for a reason that this version does not know');
     }
-  }
-
-  #failure(error: unknown): GuardloopError {
-    const state = this.#state();
-    if (isMissingKey(error)) return missingKey(this.#context.model);
-    if (error instanceof ReportedError) return streamFailure(error.reported, state);
-    if (error instanceof BrokenStream) return protocolFailure(error.message, state);
-    if (error instanceof OversizedEvent) return protocolFailure('Anthropic sent an event without an end', state);
-    return requestFailure(error, state);
   }
 
   #usage(): Usage {
     const counts = this.#answer === undefined ? this.#counts : addCounts(this.#counts, this.#answer.counts);
-    return toUsage(counts, Math.max(this.#attempts.count, this.#rounds), this.#prices);
+    return toUsage(counts, this.#http.requests, this.#setup.prices);
   }
 
-  #state(): CallState {
+  #more(): { readonly usage: Usage | undefined; readonly demands: readonly string[] } {
     const usage = this.#usage();
-    return {
-      provider: providerName,
-      model: this.#context.model,
-      attempts: this.#attempts.count === 0 ? undefined : this.#attempts.count,
-      requestId: this.#attempts.requestId,
-      delivered: this.#delivered,
-      usage: (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0) === 0 ? undefined : usage,
-      demands: this.#demands,
-    };
+    const isTold = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0) > 0;
+    return { usage: isTold ? usage : undefined, demands: this.#demands };
   }
+}
+
+interface Sending {
+  readonly signal: AbortSignal;
+  readonly attempts: Attempts;
 }
 
 /** The API takes no message that ends in whitespace where it is to go on from it. */

@@ -1,9 +1,20 @@
-import type { JsonObject, JsonValue, ModelCall, ModelEvent } from '@guardloop/core/model';
+import type { FrameSink, JsonObject, JsonValue, ModelCall, ModelEvent, SseFrame } from '@guardloop/core/model';
+import { safeWord, wellFormedText } from '@guardloop/core/model';
 import type { Block } from './blocks.js';
-import { safeWord } from './failure.js';
 import type { TokenCounts } from './usage.js';
 import { noTokens, updateCounts } from './usage.js';
-import { wellFormed } from './well-formed.js';
+
+/** Events that matter. Others, and pings, are passed over without a look at their data, as the API asks of its clients. */
+const known = new Set([
+  '',
+  'message_start',
+  'content_block_start',
+  'content_block_delta',
+  'content_block_stop',
+  'message_delta',
+  'message_stop',
+  'error',
+]);
 
 /** Thrown by {@link AnswerAssembly.take} where events contradict each other. The message is fit to be shown. */
 export class BrokenStream extends Error {}
@@ -29,9 +40,10 @@ interface OpenBlock {
 }
 
 /** Puts the events of one response together. Give it each event once, in order; it gives back what can be passed on at once. */
-export class AnswerAssembly {
+export class AnswerAssembly implements FrameSink {
   /** True once `message_stop` was seen; before that nothing of the answer may be used. */
-  isFinished = false;
+  isDone = false;
+  hasDelivered = false;
   counts: TokenCounts = noTokens;
   stopReason: string | undefined;
   /** The category of a refusal, where the provider names one. */
@@ -49,6 +61,21 @@ export class AnswerAssembly {
     this.#names = names;
   }
 
+  get isTerminal(): boolean {
+    return this.isDone;
+  }
+
+  push({ event, data }: SseFrame): readonly ModelEvent[] {
+    if (!known.has(event) || data.trim() === '' || data === '[DONE]') return [];
+    let fields: unknown;
+    try {
+      fields = JSON.parse(data);
+    } catch {
+      throw new BrokenStream('Anthropic sent an event that is not JSON');
+    }
+    return this.take(fields);
+  }
+
   take(event: unknown): readonly ModelEvent[] {
     const fields = recordOf(event);
     switch (fields.type) {
@@ -63,7 +90,7 @@ export class AnswerAssembly {
       case 'message_delta':
         return this.#messageDelta(recordOf(fields.delta), fields.usage);
       case 'message_stop':
-        this.isFinished = true;
+        this.isDone = true;
         return this.#blocks.flatMap((open) => this.#flush(open));
       case 'error':
         throw new ReportedError(fields.error);
@@ -148,7 +175,9 @@ export class AnswerAssembly {
     let text = open.carry + piece;
     open.carry = isHighSurrogate(text.charCodeAt(text.length - 1)) ? text.slice(-1) : '';
     if (open.carry !== '') text = text.slice(0, -1);
-    return text === '' ? [] : [{ type, text: wellFormed(text) }];
+    if (text === '') return [];
+    this.hasDelivered = true;
+    return [{ type, text: wellFormedText(text) }];
   }
 
   #closeBlock(index: unknown): readonly ModelEvent[] {
@@ -160,6 +189,7 @@ export class AnswerAssembly {
   #flush(open: OpenBlock): readonly ModelEvent[] {
     if (open.carry === '') return [];
     open.carry = '';
+    this.hasDelivered = true;
     return [{ type: open.block.type === 'text' ? 'text.delta' : 'reasoning.delta', text: '\uFFFD' }];
   }
 

@@ -1,5 +1,6 @@
 import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages';
 import type { JsonObject, JsonValue, ModelRequest, ModelSettings } from '@guardloop/core/model';
+import { hasText, mergeSettings, wellFormed, wellFormedText } from '@guardloop/core/model';
 import type { WireMessage } from './blocks.js';
 import { textBlock } from './blocks.js';
 import { encodeHistory } from './encode-history.js';
@@ -9,7 +10,6 @@ import type { ThinkingOptions, ThinkingPlan, ThinkingTraits } from './thinking.j
 import { planThinking } from './thinking.js';
 import type { ProviderTool, ToolFields } from './tool-fields.js';
 import { toolFields } from './tool-fields.js';
-import { hasText, wellFormed, wellFormedJson } from './well-formed.js';
 
 /** What stays the same for all requests of a model. */
 export interface RequestContext {
@@ -81,15 +81,10 @@ export function continuedRequest(built: BuiltRequest, said: WireMessage): BuiltR
   return { ...built, body: { ...built.body, messages } };
 }
 
-/** What a request leaves open is taken from the model's defaults; `undefined` leaves open, `0` and `false` do not. */
-function mergeSettings(defaults: ModelSettings, settings: ModelSettings): ModelSettings {
-  return { ...defaults, ...compact(settings as JsonObject) } as ModelSettings;
-}
-
 /** System text and tools: what all conversations of an agent begin with, marked for the cache; the end of the request is marked by the API. */
 function prefixFields(request: ModelRequest, context: RequestContext, { tools }: ToolFields): JsonObject {
   const asked = request.output !== undefined && formatOf(request, context) === undefined ? inWords(request.output.schema) : '';
-  const system = [request.system, asked].filter(hasText).map(wellFormed).join('\n\n');
+  const system = [request.system, asked].filter(hasText).map(wellFormedText).join('\n\n');
   return {
     ...(context.cache === 'off' ? {} : cached),
     system: system === '' ? undefined : context.cache === 'off' ? system : [{ ...textBlock(system), ...cached }],
@@ -99,7 +94,7 @@ function prefixFields(request: ModelRequest, context: RequestContext, { tools }:
 
 function withNote(messages: readonly WireMessage[], note: string | undefined): readonly WireMessage[] {
   if (note === undefined || !hasText(note)) return messages;
-  const block = textBlock(wellFormed(note));
+  const block = textBlock(wellFormedText(note));
   const last = messages.at(-1);
   if (last?.role !== 'user') return [...messages, { role: 'user', content: [block] }];
   return [...messages.slice(0, -1), { role: 'user', content: [...last.content, block] }];
@@ -108,7 +103,7 @@ function withNote(messages: readonly WireMessage[], note: string | undefined): r
 function outputConfig(request: ModelRequest, context: RequestContext, { effort }: ThinkingPlan): JsonObject | undefined {
   const schema = formatOf(request, context);
   if (effort === undefined && schema === undefined) return undefined;
-  return compact({ effort, format: schema === undefined ? undefined : { type: 'json_schema', schema: wellFormedJson(schema) } });
+  return compact({ effort, format: schema === undefined ? undefined : { type: 'json_schema', schema: wellFormed(schema) } });
 }
 
 function formatOf(request: ModelRequest, context: RequestContext): JsonObject | undefined {
@@ -127,12 +122,12 @@ function samplingFields(settings: ModelSettings, { thinking }: ThinkingPlan): Js
 }
 
 function stopSequences(settings: ModelSettings): readonly string[] | undefined {
-  const stops = settings.stopSequences?.filter(hasText).map(wellFormed);
+  const stops = settings.stopSequences?.filter(hasText).map(wellFormedText);
   return stops === undefined || stops.length === 0 ? undefined : stops;
 }
 
 function extraFields(settings: ModelSettings): JsonObject {
-  return wellFormedJson(settings.extra?.[providerName] ?? {}) as JsonObject;
+  return wellFormed(settings.extra?.[providerName] ?? {}) as JsonObject;
 }
 
 function headersFor(body: JsonObject, plan: ThinkingPlan, { headers }: RequestContext): Readonly<Record<string, string>> {

@@ -1,9 +1,8 @@
 import type { AssistantMessage, JsonObject, JsonValue, ToolMessage, UserMessage } from '@guardloop/core/model';
+import { hasText, isWireName, shortHash, wellFormed, wellFormedText, wireName } from '@guardloop/core/model';
 import type { Block } from './blocks.js';
 import { isThinking, textBlock } from './blocks.js';
 import { encodeParts } from './encode-parts.js';
-import { hasText, wellFormed, wellFormedJson } from './well-formed.js';
-import { fingerprint, isLegalWord, wireName } from './wire-names.js';
 
 /** The maker of native messages of this adapter. */
 export const providerName = 'anthropic.messages';
@@ -43,12 +42,12 @@ export function resultForm(item: ToolMessage): Block {
 export const missingResult: Block = { type: 'tool_result', content: 'No result of this call was recorded.', is_error: true };
 
 function resultContent(item: ToolMessage): string | Block[] {
-  const note = item.note !== undefined && hasText(item.note) ? [textBlock(wellFormed(item.note))] : [];
+  const note = item.note !== undefined && hasText(item.note) ? [textBlock(wellFormedText(item.note))] : [];
   if (typeof item.content !== 'string') {
     const blocks = [...encodeParts(item.content), ...note];
     return blocks.length === 0 ? noOutput : blocks;
   }
-  const text = hasText(item.content) ? wellFormed(item.content) : noOutput;
+  const text = hasText(item.content) ? wellFormedText(item.content) : noOutput;
   return note.length === 0 ? text : [textBlock(text), ...note];
 }
 
@@ -57,20 +56,20 @@ const noOutput = '(no output)';
 
 function neutralForm(item: AssistantMessage): AssistantForm {
   const ids = item.calls.map((call, index) =>
-    call.providerId !== undefined && isLegalWord(call.providerId) ? call.providerId : derivedId(item, index),
+    call.providerId !== undefined && isWireName(call.providerId) ? call.providerId : derivedId(item, index),
   );
   const calls = item.calls.map((call, index) => ({
     type: 'tool_use',
     id: ids[index],
     name: wireName(call.name),
-    input: wellFormedJson(inputObject(call.input)),
+    input: wellFormed(inputObject(call.input)),
   }));
-  return { blocks: [...(hasText(item.text) ? [textBlock(wellFormed(item.text))] : []), ...calls], ids, isNative: false };
+  return { blocks: [...(hasText(item.text) ? [textBlock(wellFormedText(item.text))] : []), ...calls], ids, isNative: false };
 }
 
 /** The id for a call whose provider gave none that can be sent. Depends on nothing but the item and the call's place in it. */
 export function derivedId(item: AssistantMessage, index: number): string {
-  return `call_${fingerprint(`${item.id}/${index}`)}`;
+  return `call_${shortHash(`${item.id}/${index}`)}`;
 }
 
 /** The API takes only objects: what a damaged history holds instead is wrapped as `{ "unparsable_input": … }`. */
@@ -103,7 +102,7 @@ export function isReadable(block: Block): boolean {
 export function replayable(blocks: readonly Block[]): readonly Block[] {
   const kept = blocks.filter(isReadable);
   while (isThinking(kept.at(-1))) kept.pop();
-  return (kept.length === blocks.length ? wellFormedJson(blocks) : wellFormedJson(kept)) as readonly Block[];
+  return (kept.length === blocks.length ? wellFormed(blocks) : wellFormed(kept)) as readonly Block[];
 }
 
 function isBlocks(message: JsonValue): message is readonly Block[] {
@@ -111,7 +110,7 @@ function isBlocks(message: JsonValue): message is readonly Block[] {
 }
 
 function isWord(value: JsonValue | undefined): boolean {
-  return typeof value === 'string' && isLegalWord(value);
+  return typeof value === 'string' && isWireName(value);
 }
 
 function remember<K extends object, V>(forms: WeakMap<K, V>, item: K, make: () => V): V {

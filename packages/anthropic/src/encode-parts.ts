@@ -1,14 +1,14 @@
 import type { FilePart, ImagePart, Part } from '@guardloop/core/model';
+import { hasText, wellFormedText } from '@guardloop/core/model';
 import type { Block } from './blocks.js';
 import { textBlock } from './blocks.js';
-import { hasText, wellFormed } from './well-formed.js';
 
 const imageTypes = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
 
 /** Parts as blocks, for user messages and tool results. Text without a readable character is left out. */
 export function encodeParts(parts: readonly Part[]): Block[] {
   return parts.flatMap((part) => {
-    if (part.type === 'text') return hasText(part.text) ? [textBlock(wellFormed(part.text))] : [];
+    if (part.type === 'text') return hasText(part.text) ? [textBlock(wellFormedText(part.text))] : [];
     return [part.type === 'image' ? encodeImage(part) : encodeFile(part)];
   });
 }
@@ -21,17 +21,17 @@ function encodeImage(part: ImagePart): Block {
       : standIn('An image', source.mediaType);
   }
   return isWebAddress(part.url)
-    ? { type: 'image', source: { type: 'url', url: wellFormed(part.url) } }
+    ? { type: 'image', source: { type: 'url', url: wellFormedText(part.url) } }
     : standIn('An image', part.mediaType);
 }
 
 function encodeFile(part: FilePart): Block {
   if (mediaTypeOf(part.mediaType)?.startsWith('image/') === true) return encodeImage({ ...part, type: 'image' });
-  const title = part.name === undefined || !hasText(part.name) ? {} : { title: wellFormed(part.name) };
+  const title = part.name === undefined || !hasText(part.name) ? {} : { title: wellFormedText(part.name) };
   const source = dataOf(part);
   if (source === undefined) {
     return mediaTypeOf(part.mediaType) === 'application/pdf' && isWebAddress(part.url)
-      ? { type: 'document', source: { type: 'url', url: wellFormed(part.url) }, ...title }
+      ? { type: 'document', source: { type: 'url', url: wellFormedText(part.url) }, ...title }
       : standIn('A file', part.mediaType);
   }
   if (source.mediaType === 'application/pdf') {
@@ -39,7 +39,7 @@ function encodeFile(part: FilePart): Block {
   }
   const text = isTextType(source.mediaType) ? decodeText(source.data) : undefined;
   return text !== undefined && hasText(text)
-    ? { type: 'document', source: { type: 'text', media_type: 'text/plain', data: wellFormed(text) }, ...title }
+    ? { type: 'document', source: { type: 'text', media_type: 'text/plain', data: wellFormedText(text) }, ...title }
     : standIn('A file', source.mediaType);
 }
 

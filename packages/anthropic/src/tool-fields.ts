@@ -1,7 +1,5 @@
 import type { JsonObject, JsonValue, ModelSettings, ToolChoice, ToolSpec } from '@guardloop/core/model';
-import { GuardloopError } from '@guardloop/core/model';
-import { wellFormed, wellFormedJson } from './well-formed.js';
-import { wireName } from './wire-names.js';
+import { GuardloopError, wellFormed, wellFormedText, wireName } from '@guardloop/core/model';
 
 /** A tool that Anthropic runs itself, as it stands in a request: for example `{ type: 'web_search_20250305', name: 'web_search' }`. */
 export interface ProviderTool {
@@ -47,8 +45,8 @@ function encodeTools(tools: readonly ToolSpec[]): readonly JsonObject[] {
   if (encoded === undefined) {
     encoded = tools.map(({ name, description, schema }) => ({
       name: wireName(name),
-      ...(description === '' ? {} : { description: wellFormed(description) }),
-      input_schema: wellFormedJson(schema.type === undefined ? { type: 'object', ...schema } : schema),
+      ...(description === '' ? {} : { description: wellFormedText(description) }),
+      input_schema: wellFormed(schema.type === undefined ? { type: 'object', ...schema } : schema),
     }));
     wireTools.set(tools, encoded);
   }

@@ -39,7 +39,7 @@ export type { HttpClientOptions, SdkClientOptions } from './wire/client-options.
 export { checkClientOptions, lazyClient, sdkClientOptions } from './wire/client-options.js';
 export type { CallState, ProviderWords } from './wire/failure.js';
 export { frameFailure, protocolFailure, requestFailure } from './wire/failure.js';
-export type { AnswerAssembly, HttpCallOptions, Send } from './wire/http-call.js';
+export type { AnswerAssembly, FrameSink, HttpCallOptions, Send } from './wire/http-call.js';
 export { HttpCall } from './wire/http-call.js';
 export { isWireName, namesByWire, wireName } from './wire/names.js';
 export { OpenCalls } from './wire/open-calls.js';

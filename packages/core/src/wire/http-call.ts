@@ -6,8 +6,8 @@ import { aborted, protocolFailure, requestFailure, streamCut } from './failure.j
 import type { SseFrame } from './sse.js';
 import { SseReader, SseTooLong } from './sse.js';
 
-/** Puts one answer together from the frames of its stream. */
-export interface AnswerAssembly {
+/** Takes the frames of one answer. */
+export interface FrameSink {
   /** True once the provider has said that nothing follows. */
   readonly isDone: boolean;
   /** True once the answer is whole, though more may follow: a connection that breaks then has lost nothing. */
@@ -16,6 +16,10 @@ export interface AnswerAssembly {
   readonly hasDelivered: boolean;
   /** The events of one frame. Throws what the provider reports as an error, and what breaks the protocol. */
   push(frame: SseFrame): Iterable<ModelEvent>;
+}
+
+/** Puts one answer together from the frames of its stream. */
+export interface AnswerAssembly extends FrameSink {
   /** The last events: the calls, then `end`. Throws if the answer is not whole. */
   finish(requests: number): readonly ModelEvent[];
 }
@@ -44,7 +48,7 @@ const drainMs = 250;
 export class HttpCall {
   readonly #options: HttpCallOptions;
   readonly #attempts = new Attempts();
-  #assembly: AnswerAssembly | undefined;
+  #assembly: FrameSink | undefined;
   #sent = 0;
   #hasDelivered = false;
   #isRefused = false;
@@ -91,7 +95,7 @@ export class HttpCall {
    * Sends one request and feeds its answer to the assembly, up to where the answer is done or the body ends. Gives out the events of each
    * chunk together; `finish` is left to the caller.
    */
-  async *answer(send: Send, assembly: AnswerAssembly): AsyncGenerator<readonly ModelEvent[], void, undefined> {
+  async *answer(send: Send, assembly: FrameSink): AsyncGenerator<readonly ModelEvent[], void, undefined> {
     this.#hasDelivered ||= this.#assembly?.hasDelivered === true;
     this.#assembly = assembly;
     const exchange = new Exchange(this.#options.signal);
@@ -140,7 +144,7 @@ export class HttpCall {
   }
 
   /** The next bytes; undefined at the end of the body, and where it broke after the answer was whole. */
-  async #next(exchange: Exchange, assembly: AnswerAssembly): Promise<Uint8Array | undefined> {
+  async #next(exchange: Exchange, assembly: FrameSink): Promise<Uint8Array | undefined> {
     try {
       const bytes = await exchange.read();
       if (exchange.isAborted) throw this.#aborted();
@@ -252,7 +256,7 @@ class WholeBody {
 /** What came before a failure in the same chunk counts, as it would have if it had come in a chunk of its own. */
 function take(
   read: () => readonly SseFrame[],
-  assembly: AnswerAssembly,
+  assembly: FrameSink,
 ): { readonly events: readonly ModelEvent[]; readonly failure?: unknown } {
   const events: ModelEvent[] = [];
   try {

@@ -1,6 +1,17 @@
-import type { GuardloopError, JsonObject, JsonValue, ModelCall, ModelEvent, Prices, StopReason, Usage } from '@guardloop/core/model';
-import { isContentFilter, recordOf } from '../failure.js';
-import type { SseFrame } from '../wire/sse.js';
+import type {
+  AnswerAssembly,
+  GuardloopError,
+  JsonObject,
+  JsonValue,
+  ModelCall,
+  ModelEvent,
+  Prices,
+  SseFrame,
+  StopReason,
+  Usage,
+} from '@guardloop/core/model';
+import { recordOf } from '@guardloop/core/model';
+import { isContentFilter } from '../failure.js';
 import type { AssembledCall } from './call-assembly.js';
 import { CallAssembly } from './call-assembly.js';
 import { readUsage } from './usage.js';
@@ -28,7 +39,7 @@ const reasoningTexts = ['reasoning_content', 'reasoning'] as const;
  * Assembles one answer from the frames of its stream. Text and reasoning pass at once; calls come out of `finish`, when the answer is
  * known to be whole.
  */
-export class ChatAssembly {
+export class ChatAssembly implements AnswerAssembly {
   /** True once `[DONE]` was seen: nothing that follows counts. */
   isDone = false;
   /** True once text or reasoning was given out. */

@@ -1,5 +1,5 @@
 import type { GuardloopError, JsonObject } from '@guardloop/core/model';
-import { recordOf } from '../failure.js';
+import { recordOf } from '@guardloop/core/model';
 
 /** A call as the stream gave it; whole only once the answer is. */
 export interface AssembledCall {

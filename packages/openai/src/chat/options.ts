@@ -1,5 +1,5 @@
 import type { ModelSettings, Prices } from '@guardloop/core/model';
-import { GuardloopError } from '@guardloop/core/model';
+import { checkModelId, checkOptionNames, checkPrices, checkWholeNumber } from '@guardloop/core/model';
 import type { ClientOptions } from '../client.js';
 
 /** What a server that imitates the API does otherwise. The defaults are right for OpenAI itself. */
@@ -74,32 +74,11 @@ const optionNames: { readonly [K in keyof ChatOptions]-?: true } = {
   replayReasoning: true,
 };
 
-/** Throws `CONFIG_INVALID` for what no request could be made from. The client's own options are checked by its maker. */
-export function checkChatOptions(model: string, options: ChatOptions): void {
-  const invalid = (message: string): never => {
-    throw new GuardloopError('CONFIG_INVALID', `openai('${model}'): ${message}`);
-  };
-  if (typeof model !== 'string')
-    throw new GuardloopError('CONFIG_INVALID', "openai(…): the model id is no text. Call it so: openai('gpt-5', { …options }).");
-  if (model.trim() === '') invalid('the model id is empty. Give the id of a model, such as gpt-5.');
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(optionNames, name));
-  if (unknown !== undefined) invalid(`there is no option ${unknown}. The options are ${Object.keys(optionNames).join(', ')}.`);
-  for (const [name, price] of Object.entries(options.prices ?? {})) {
-    if (price !== undefined && !(Number.isFinite(price) && price >= 0))
-      invalid(`prices.${name} must be a number from 0, per million tokens.`);
-  }
-  const { maxEventChars } = options;
-  if (maxEventChars !== undefined && !(Number.isInteger(maxEventChars) && maxEventChars > 0))
-    invalid('maxEventChars must be a whole number above 0.');
-}
-
-/** The request's settings over the adapter's defaults; `extra` is merged by provider and field. */
-export function mergeSettings(defaults: ModelSettings | undefined, settings: ModelSettings): ModelSettings {
-  if (defaults === undefined) return settings;
-  const given = Object.fromEntries(Object.entries(settings).filter(([, value]) => value !== undefined));
-  const merged: ModelSettings = { ...defaults, ...given };
-  if (defaults.extra === undefined || settings.extra === undefined) return merged;
-  const providers = new Set([...Object.keys(defaults.extra), ...Object.keys(settings.extra)]);
-  const extra = Object.fromEntries([...providers].map((name) => [name, { ...defaults.extra?.[name], ...settings.extra?.[name] }]));
-  return { ...merged, extra };
+/** Throws `CONFIG_INVALID` for what no request could be made from. Answers with what opens the messages about the client's own options. */
+export function checkChatOptions(model: string, options: ChatOptions): string {
+  const where = checkModelId('openai', model, 'gpt-5');
+  checkOptionNames(where, options, optionNames);
+  checkPrices(where, options.prices);
+  checkWholeNumber(where, { maxEventChars: options.maxEventChars }, 1);
+  return where;
 }

@@ -1,9 +1,7 @@
 import type { JsonObject, ModelRequest, ModelSettings, ToolSpec } from '@guardloop/core/model';
-import { GuardloopError } from '@guardloop/core/model';
+import { GuardloopError, namesByWire, wellFormed, wellFormedText, wireName } from '@guardloop/core/model';
 import type OpenAI from 'openai';
-import { namesByWire, wireName } from '../wire/names.js';
 import { fitsStrictSubset } from '../wire/strict-schema.js';
-import { wellFormed, wellFormedText } from '../wire/well-formed.js';
 import type { Dialect } from './options.js';
 import type { WireMessage } from './transcript.js';
 import { chatProvider, Transcripts } from './transcript.js';

@@ -9,11 +9,8 @@ import type {
   ToolMessage,
   UserMessage,
 } from '@guardloop/core/model';
-import { GuardloopError } from '@guardloop/core/model';
+import { GuardloopError, shortHash, wellFormed, wellFormedJson, wellFormedJsonText, wellFormedText, wireName } from '@guardloop/core/model';
 import type OpenAI from 'openai';
-import { wireName } from '../wire/names.js';
-import { shortHash } from '../wire/short-hash.js';
-import { wellFormed, wellFormedJson, wellFormedJsonText, wellFormedText } from '../wire/well-formed.js';
 import type { WirePart } from './parts.js';
 import { standIn, wirePart } from './parts.js';
 

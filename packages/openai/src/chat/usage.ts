@@ -1,6 +1,5 @@
 import type { Prices, Usage } from '@guardloop/core/model';
-import { costOf } from '@guardloop/core/model';
-import { recordOf } from '../failure.js';
+import { costOf, recordOf } from '@guardloop/core/model';
 
 /** Usage in core's form. Numbers that a server leaves out, or that are no counts, stay missing. */
 export function readUsage(fields: Record<string, unknown> | undefined, requests: number, prices: Prices | undefined): Usage {
