@@ -49,4 +49,6 @@ export { mergeSettings } from './wire/settings.js';
 export { shortHash } from './wire/short-hash.js';
 export type { SseFrame } from './wire/sse.js';
 export { SseReader, SseTooLong } from './wire/sse.js';
+export type { WireToolSchema } from './wire/tool-schema.js';
+export { wireToolSchema } from './wire/tool-schema.js';
 export { hasText, wellFormed, wellFormedJson, wellFormedJsonText } from './wire/well-formed.js';
