@@ -75,6 +75,14 @@ describe('the schema that is sent for a tool', () => {
     });
   });
 
+  it('is closed only where every branch is', () => {
+    const closed: JsonObject = { properties: { a: text }, additionalProperties: false };
+    const sent = (...branches: readonly JsonObject[]): JsonObject => wireToolSchema({ type: 'object', anyOf: branches }).schema;
+    expect(sent(closed, closed)).toMatchObject({ additionalProperties: false });
+    expect(sent(closed, { properties: { b: text } })).not.toHaveProperty('additionalProperties');
+    expect(sent(closed, { ...closed, patternProperties: { '^x': text } })).not.toHaveProperty('additionalProperties');
+  });
+
   it('ends for a root that refers to itself, and for one whose references fan out', () => {
     expect(wireToolSchema({ type: 'object', anyOf: [{ $ref: '#' }, { properties: { a: text } }] }).schema).toEqual({
       type: 'object',
@@ -92,21 +100,19 @@ describe('the schema that is sent for a tool', () => {
   it('takes every input that the tool takes, and of one with open branches wants and closes nothing more', () => {
     const names = fc.constantFrom('a', 'b', 'c');
     const leaf: fc.Arbitrary<JsonObject> = fc.constantFrom<JsonObject>(text, whole, { const: 1 }, { enum: ['x', 2] }, { type: 'array' });
-    const object = (additional: fc.Arbitrary<JsonValue>, branch: fc.Arbitrary<JsonValue>): fc.Arbitrary<JsonObject> =>
-      fc.record(
-        {
-          type: fc.constant('object'),
-          properties: fc.dictionary(names, leaf, { maxKeys: 3 }),
-          required: fc.uniqueArray(names, { maxLength: 2 }),
-          additionalProperties: additional,
-          patternProperties: fc.constantFrom<JsonObject>({ '^c': {} }),
-          anyOf: fc.array(branch, { minLength: 1, maxLength: 3 }),
-          oneOf: fc.array(branch, { minLength: 1, maxLength: 3 }),
-          allOf: fc.array(branch, { minLength: 1, maxLength: 2 }),
-          not: branch,
-        },
-        { requiredKeys: ['type', 'additionalProperties'] },
-      );
+    const object = (additional: fc.Arbitrary<JsonValue>, branch: fc.Arbitrary<JsonValue>): fc.Arbitrary<JsonObject> => {
+      const own = fc.record({
+        type: fc.constant('object'),
+        properties: fc.dictionary(names, leaf, { maxKeys: 2 }),
+        required: fc.uniqueArray(names, { maxLength: 1 }),
+        additionalProperties: additional,
+      });
+      const pattern = fc.constantFrom<JsonObject>({}, {}, { patternProperties: { '^c': {} } });
+      const combined = fc
+        .tuple(fc.constantFrom('anyOf', 'oneOf', 'allOf', 'none'), fc.array(branch, { minLength: 1, maxLength: 3 }))
+        .map(([keyword, branches]): JsonObject => (keyword === 'none' ? {} : { [keyword]: branches }));
+      return fc.tuple(own, pattern, combined).map((parts): JsonObject => Object.assign({}, ...parts) as JsonObject);
+    };
     const schemas = (additional: fc.Arbitrary<JsonValue>, alone: fc.Arbitrary<JsonValue>): fc.Arbitrary<JsonObject> => {
       const branch = fc.oneof(alone, object(additional, object(additional, alone)), fc.constant<JsonObject>({ $ref: '#/$defs/other' }));
       return fc.tuple(object(additional, branch), object(additional, alone)).map(([root, other]) => ({ ...root, $defs: { other } }));
