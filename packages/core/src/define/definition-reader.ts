@@ -101,8 +101,11 @@ export class DefinitionReader<K extends string> {
     }
     const unknown: string[] = [];
     try {
-      for (const name of names) this.values.set(name, (given as Record<string, unknown>)[name]);
-      unknown.push(...Object.keys(given).filter((name) => !this.values.has(name)));
+      for (const name of names) {
+        const value = (given as Record<string, unknown>)[name];
+        if (value !== undefined) this.values.set(name, value);
+      }
+      for (const name of Object.keys(given)) if (!(names as readonly string[]).includes(name)) unknown.push(name);
     } catch {
       invalid(`${unnamed} was given options that cannot be read: reading one of them throws. Give a plain object.`);
     }

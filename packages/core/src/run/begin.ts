@@ -125,7 +125,7 @@ export async function beginRun(start: AgentSpec, input: unknown, door: Door): Pr
   const limits = resolveLimits(options.limits);
   const runId = options.runId ?? newId('r');
   const agents = resolveAgents(start);
-  readInput(input, options.history, { run: runId, agent: start.name });
+  const given = readInput(input, options.history, { run: runId, agent: start.name });
   await ready(agents, options);
   const { session } = options;
   const { root, attach } = makeRoot(door, session ? await loadEvents(session) : [], session);
@@ -144,7 +144,7 @@ export async function beginRun(start: AgentSpec, input: unknown, door: Door): Pr
     abandon(old);
   }
   const agent = activeAgent(root.log, agents, start);
-  const messages = readInput(input, options.history, { run: runId, agent: agent.name });
+  const messages = agent === start ? given : readInput(input, options.history, { run: runId, agent: agent.name });
   const event: LogEvent = {
     type: 'run.start',
     seq: root.log.seq + 1,
@@ -160,7 +160,7 @@ export async function beginRun(start: AgentSpec, input: unknown, door: Door): Pr
   publisher.publish(event);
   const state = root.log.runs.get(runId);
   if (state === undefined) throw new GuardloopError('INTERNAL', `The run ${runId} was not entered into its log.`);
-  await fence(root);
+  if (root.writer) await fence(root);
   const handle = new RunHandle(root, state, { agents });
   attach(handle);
   handle.input = messages;

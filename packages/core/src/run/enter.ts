@@ -211,6 +211,12 @@ function groupChecks(
   { entry, newTo }: Asking,
   { current, revisions }: Pick<RewrittenItems, 'current' | 'revisions'>,
 ): Iterable<CheckGroup> {
+  if (newTo.all.length === 0) {
+    const guards = entry.guards.filter(({ spec }) => spec.check !== undefined);
+    return entry.fresh.length === 0 || guards.length === 0
+      ? []
+      : [{ items: entry.fresh.map((message) => current.get(message.id) ?? message), guards }];
+  }
   const groups = new Map<string, CheckGroup>();
   for (const placed of entry.guards) {
     if (placed.spec.check === undefined) continue;

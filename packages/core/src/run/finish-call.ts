@@ -86,7 +86,7 @@ async function finishReturned(open: OpenCall, returned: ReturnedHandoff): Promis
 }
 
 async function finishValue(open: OpenCall, given: unknown, detailed: ReturnType<typeof readDetailed>): Promise<void> {
-  const { handle, tool } = open;
+  const { tool } = open;
   const misfit = tool.output && (await findMisfit(tool, given));
   if (misfit !== undefined)
     return endCall(open, {
@@ -119,23 +119,29 @@ async function finishValue(open: OpenCall, given: unknown, detailed: ReturnType<
   if (projected.note !== undefined) end.note = projected.note;
   if (projected.by !== undefined) end.projection = projected.by;
   if (details !== undefined) end.details = details;
-  if (tool.endsRun) {
-    const answer = await judgeAnswer(open, output, label);
-    if (endIfHeld(open, { ...answer, refusal: answer.refusal ?? askRefusal(answer.asks) }, revision)) return;
-    const { text, value } = answer.value;
-    const { output: schema } = standNow(handle).agent;
-    if (schema) {
-      const parsing = schema.parse(value ?? text);
-      const parsed = isPromise(parsing) ? await parsing : parsing;
-      if (!parsed.ok) {
-        const summary = `${tool.name} ran, but its result is no answer in the wanted form: ${describeIssues(parsed.issues)}`;
-        return endCall(open, { ...errorEnd({ status: 'error', errorClass: 'bad_result', summary }), revision, chars });
-      }
-      handle.answer = { value: parsed.value };
+  if (!tool.endsRun || (await addAnswer(open, output, end))) endCall(open, end);
+}
+
+/** Judges the result of a tool that ends the run as an answer, and adds that to the end. False: it may not cross, and the call was ended so. */
+async function addAnswer(open: OpenCall, output: Output, end: { -readonly [K in keyof ToolEnd]: ToolEnd[K] }): Promise<boolean> {
+  const { handle, tool } = open;
+  const { revision, chars, label } = end;
+  const answer = await judgeAnswer(open, output, label);
+  if (endIfHeld(open, { ...answer, refusal: answer.refusal ?? askRefusal(answer.asks) }, revision)) return false;
+  const { text, value } = answer.value;
+  const { output: schema } = standNow(handle).agent;
+  if (schema) {
+    const parsing = schema.parse(value ?? text);
+    const parsed = isPromise(parsing) ? await parsing : parsing;
+    if (!parsed.ok) {
+      const summary = `${tool.name} ran, but its result is no answer in the wanted form: ${describeIssues(parsed.issues)}`;
+      endCall(open, { ...errorEnd({ status: 'error', errorClass: 'bad_result', summary }), revision, chars });
+      return false;
     }
-    end.answer = { text, ...(value === undefined ? {} : { value }), revision: answer.revision };
+    handle.answer = { value: parsed.value };
   }
-  endCall(open, end);
+  end.answer = { text, ...(value === undefined ? {} : { value }), revision: answer.revision };
+  return true;
 }
 
 /** Ends a call whose result may not cross; `revision` is the one that was judged last of the result itself. */

@@ -26,7 +26,9 @@ interface Choice {
 /** Lets the run's view choose what the model sees of `seen`, judges what it wrote itself, and keeps calls with their results. */
 export function makeView(handle: RunHandle, turn: number, seen: readonly Message[]): MadeView | Promise<MadeView> {
   const { view } = handle.root.settings;
-  return view === undefined ? { messages: seen, entries: undefined, refusal: undefined, isStopped: false } : chooseView(handle, { view, turn, seen });
+  return view === undefined
+    ? { messages: seen, entries: undefined, refusal: undefined, isStopped: false }
+    : chooseView(handle, { view, turn, seen });
 }
 
 async function chooseView(handle: RunHandle, { view, turn, seen }: Choice): Promise<MadeView> {
@@ -85,10 +87,7 @@ async function chooseView(handle: RunHandle, { view, turn, seen }: Choice): Prom
 }
 
 /** What the view chose; undefined when the run was stopped meanwhile. Throws CONFIG_INVALID. */
-async function askView(
-  handle: RunHandle,
-  { view, turn, seen }: Choice,
-): Promise<readonly unknown[] | undefined> {
+async function askView(handle: RunHandle, { view, turn, seen }: Choice): Promise<readonly unknown[] | undefined> {
   const { signal, state } = handle;
   let given: unknown;
   try {

@@ -22,9 +22,9 @@ async function drive(handle: RunHandle, options: Options): Promise<RunResult> {
   if (signal?.aborted) cancel();
   const disarm = handle.armTimeLimit();
   try {
-    await applyDecisions(handle).catch((thrown: unknown) => handle.abort(faultStop(handle, thrown)));
+    if (handle.root.given) await applyDecisions(handle).catch((thrown: unknown) => handle.abort(faultStop(handle, thrown)));
     await loop(handle);
-    await handle.barrier();
+    if (handle.root.writer) await handle.barrier();
   } finally {
     disarm();
     off?.();

@@ -48,10 +48,10 @@ export function judgeOutput(
     phases: 'both',
     canAsk: false,
     graceMs,
-    ...(form === 'projected' ? { isProjected: true } : {}),
-    toSubject: ({ content, value }): ToolOutputSubject =>
-      Object.freeze({
-        surface: 'toolOutput',
+    isProjected: form === 'projected',
+    toSubject: ({ content, value }): ToolOutputSubject => {
+      const subject = {
+        surface: 'toolOutput' as const,
         content: contentText(content),
         label,
         tool: tool.name,
@@ -60,8 +60,9 @@ export function judgeOutput(
         output: value,
         isError,
         form,
-        ...(form === 'projected' ? { projected: true as const } : {}),
-      }),
+      };
+      return Object.freeze(form === 'projected' ? { ...subject, projected: true as const } : subject);
+    },
     rewrite: (current, by) => rewriteOutput(current, by),
   });
 }

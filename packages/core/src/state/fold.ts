@@ -260,18 +260,13 @@ function endAnswer(run: RunState, event: ModelEndEvent): void {
   }
   run.repairs = 0;
   run.empties = 0;
-  const message: AssistantMessage = {
-    role: 'assistant',
-    id: event.id,
-    agent: event.agent,
-    text: event.text,
-    calls: event.calls.map(({ id, providerId, name, input }) =>
-      providerId === undefined ? { id, name, input } : { id, providerId, name, input },
-    ),
-    label: event.label,
-    ...(event.native === undefined ? {} : { native: event.native }),
-  };
-  addMessage(run.conversation, message);
+  const { id, agent, text, label, native } = event;
+  const messageCalls = event.calls.map((call) => {
+    const { providerId, name, input } = call;
+    return providerId === undefined ? { id: call.id, name, input } : { id: call.id, providerId, name, input };
+  });
+  const message: AssistantMessage = { role: 'assistant', id, agent, text, calls: messageCalls, label };
+  addMessage(run.conversation, native === undefined ? message : { ...message, native });
   if (event.calls.length === 0) {
     run.answer = event.value === undefined ? { text: event.text } : { text: event.text, value: event.value };
     return;

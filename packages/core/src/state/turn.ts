@@ -15,8 +15,9 @@ export function closeTurn(run: RunState): void {
 
 /** Of several tools that gave an answer, the first in call order counts, whichever was faster. */
 function answerOfCalls({ calls }: RunState): RunState['answer'] {
-  for (const [callId, { end }] of calls) {
+  for (const { call, end } of calls.values()) {
     if (end?.answer === undefined) continue;
+    const callId = call.id;
     const { text, value } = end.answer;
     return value === undefined ? { text, callId } : { text, value, callId };
   }
@@ -34,15 +35,18 @@ export function settleTurn(run: RunState): void {
       if (at >= 0) conversation.view[at] = settled;
     }
   }
-  for (const [id, call] of run.calls) {
-    if (call.end) addMessage(conversation, observation(id, call.call.name, call.end));
-  }
+  for (const { call, end } of run.calls.values()) if (end) addMessage(conversation, observation(call.id, call.name, end));
+}
+
+function wasEdited({ calls }: RunState): boolean {
+  for (const call of calls.values()) if (call.revision !== call.call.revision) return true;
+  return false;
 }
 
 /** The open answer, with the inputs that ran. */
 function settledAnswer(run: RunState): Message | undefined {
   const message = run.conversation.messages[run.openIndex];
-  if (message?.role === 'assistant' && [...run.calls.values()].some((call) => call.revision !== call.call.revision)) {
+  if (message?.role === 'assistant' && wasEdited(run)) {
     // A person edited an input: the transcript shows the one that ran, and the provider's own message is void.
     return frozen({
       role: 'assistant',
@@ -74,16 +78,10 @@ export function handoffHistory(run: RunState, callId: string): Message[] {
 }
 
 function observation(callId: string, tool: string, end: CallEnd & { readonly id: string }): ToolMessage {
-  return frozen({
-    role: 'tool',
-    id: end.id,
-    callId,
-    tool,
-    content: end.content,
-    isError: end.status !== 'ok',
-    label: end.label,
-    ...(end.note === undefined ? {} : { note: end.note }),
-  });
+  const { id, content, label, note } = end;
+  const isError = end.status !== 'ok';
+  const message = { role: 'tool', id, callId, tool, content, isError, label } as const;
+  return frozen(note === undefined ? message : { ...message, note });
 }
 
 export const developer: Label = Object.freeze({ origin: 'developer', integrity: 'trusted' });

@@ -154,7 +154,7 @@ export async function callModel(handle: RunHandle, final?: LimitName): Promise<E
   if (handle.openModelCall === undefined) {
     const opening = openModelCall(handle, final === undefined ? {} : { final });
     const ending = isPromise(opening) ? await opening : opening;
-    if (ending) return ending;
+    if (ending !== undefined) return ending;
   }
   const open = handle.openModelCall;
   if (open === undefined || handle.stop) {
@@ -174,7 +174,8 @@ export async function callModel(handle: RunHandle, final?: LimitName): Promise<E
   const answer = answerOf({ handle, open, release, reader, settled });
   try {
     if (isPromise(answer)) await answer;
-    else if (answer) await finishAnswer(handle, answer, { turn, names, isFinal, release, label, isReasoningShown: reader.isReasoningShown });
+    else if (answer !== undefined)
+      await finishAnswer(handle, answer, { turn, names, isFinal, release, label, isReasoningShown: reader.isReasoningShown });
   } catch (thrown) {
     release.retract('the run failed');
     throw thrown;

@@ -18,7 +18,7 @@ import { judgeToolInput, runsOnce } from '../prepare-calls.js';
 import { runCall } from '../run-call.js';
 
 /** Advances every call that can go on: ends the refused, asks for the approvals, runs the rest. Together, but for declared effects and approvals. */
-export async function runTools(handle: RunHandle): Promise<undefined> {
+export function runTools(handle: RunHandle): Promise<undefined> {
   const { state } = handle;
   const side: CallState[] = [];
   const serial: CallState[] = [];
@@ -32,8 +32,12 @@ export async function runTools(handle: RunHandle): Promise<undefined> {
     else side.push(call);
   }
   const [only] = side;
-  if (side.length === 1 && only) await attempt(handle, only);
-  else if (side.length > 1) {
+  return only && side.length === 1 && serial.length === 0 ? attempt(handle, only) : attemptAll(handle, side, serial);
+}
+
+async function attemptAll(handle: RunHandle, side: readonly CallState[], serial: readonly CallState[]): Promise<undefined> {
+  const { state } = handle;
+  if (side.length > 0) {
     // What fits under the cap needs no queue.
     const { concurrency } = handle.root.settings;
     handle.slots ??= side.length > concurrency ? pLimit(concurrency) : undefined;
@@ -89,12 +93,13 @@ export function toolOf(handle: RunHandle, call: CallState): ToolSpec | undefined
 }
 
 /** As {@link advance}, but never rejects: what throws stops the run, and the calls beside it still come to their ends. */
-async function attempt(handle: RunHandle, call: CallState): Promise<void> {
+async function attempt(handle: RunHandle, call: CallState): Promise<undefined> {
   try {
     await advance(handle, call);
   } catch (thrown) {
     handle.abort(faultStop(handle, thrown));
   }
+  return undefined;
 }
 
 function advance(handle: RunHandle, call: CallState): Promise<void> | undefined {
@@ -133,7 +138,7 @@ async function goOn(open: OpenCall): Promise<void> {
   }
   const reading = inputOf(open);
   const input = isPromise(reading) ? await reading : reading;
-  if (input) await runCall(open, input.parsed);
+  if (input !== undefined) await runCall(open, input.parsed);
 }
 
 function begin(open: OpenCall): Promise<void> | undefined {
