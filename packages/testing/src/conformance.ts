@@ -1,3 +1,4 @@
-export type { BenchCall, BenchReply, ModelBench } from './conformance/model-bench.js';
+export { type FakeProvider, httpBench } from './conformance/http-bench.js';
+export type { BenchCall, BenchReply, BenchRequest, BenchStream, ModelBench } from './conformance/model-bench.js';
 export { modelConformance } from './conformance/model-conformance.js';
 export { type SessionConformanceOptions, sessionConformance } from './conformance/session-conformance.js';

@@ -1,0 +1,125 @@
+import type { ModelEvent } from '@guardloop/core/model';
+import { GuardloopError } from '@guardloop/core/model';
+import { expect, it } from 'vitest';
+import { drain, expectNoListeners, failure, promptMs, typesOf, waitFor } from './drain.js';
+import { hello, requestOf } from './items.js';
+import type { BenchReply, ModelBench } from './model-bench.js';
+
+const answer: BenchReply = {
+  type: 'answer',
+  text: ['Let ', 'me ', 'look.'],
+  calls: [
+    { id: 'call_a', name: 'find', arguments: '{"id":"a"}' },
+    { id: 'call_b', name: 'send', arguments: '{"to":"b"}' },
+  ],
+};
+
+export function testModelAborts(use: () => ModelBench): void {
+  it('nothing is sent when the signal was aborted before', async () => {
+    const bench = use();
+    bench.reply(answer);
+    await failure(bench.model, requestOf(hello), { signal: AbortSignal.abort(new Error('stop')) });
+    expect(bench.requests).toEqual([]);
+  });
+
+  it('an abort ends a stream that hangs, and leaves the connection', async () => {
+    const bench = use();
+    bench.reply({ type: 'hang', text: 'Hel' });
+    const { signal, abort } = new Aborter();
+    const events: ModelEvent[] = [];
+    let abortedAt = 0;
+    const reading = (async () => {
+      for await (const event of bench.model.stream(requestOf(hello), { signal })) {
+        events.push(event);
+        abortedAt = performance.now();
+        abort();
+      }
+    })();
+    await expect(reading).rejects.toBeDefined();
+    expect(performance.now() - abortedAt).toBeLessThan(promptMs);
+    expect(events).toEqual([{ type: 'text.delta', text: 'Hel' }]);
+    expectNoListeners(signal);
+    await waitFor(() => bench.left === 1);
+  });
+
+  it('an abort ends a call whose provider has not answered', async () => {
+    const bench = use();
+    bench.reply({ type: 'hang', text: '' });
+    const { signal, abort } = new Aborter();
+    const reading = failure(bench.model, requestOf(hello), { signal });
+    await waitFor(() => bench.requests.length === 1);
+    const abortedAt = performance.now();
+    abort();
+    const { error } = await reading;
+    expect(performance.now() - abortedAt).toBeLessThan(promptMs);
+    expect(error.isRetryable).toBe(false);
+    await waitFor(() => bench.left === 1);
+  });
+
+  it('an abort after any event of an answer ends it there, or lets what is already whole come to its end', async () => {
+    const bench = use();
+    bench.reply(answer);
+    const { length } = (await drain(bench.model, requestOf(hello))).events;
+    for (let at = 1; at <= length; at += 1) {
+      bench.reply(answer);
+      const { signal, abort } = new Aborter();
+      const events: ModelEvent[] = [];
+      let error: unknown;
+      try {
+        for await (const event of bench.model.stream(requestOf(hello), { signal })) {
+          events.push(event);
+          if (events.length === at) abort();
+        }
+      } catch (thrown) {
+        error = thrown;
+      }
+      const isWhole = typesOf(events).at(-1) === 'end';
+      expect(GuardloopError.is(error), `aborted after event ${at} of ${length}, ended: ${isWhole}`).toBe(!isWhole);
+      expectNoListeners(signal);
+    }
+  });
+
+  it('an abort at any time leaves nothing behind', async () => {
+    const bench = use();
+    for (const waitMs of [0, 0, 1, 1, 2, 2, 3, 5, 8]) {
+      bench.reply(answer);
+      const { signal, abort } = new Aborter();
+      setTimeout(abort, waitMs);
+      try {
+        for await (const event of bench.model.stream(requestOf(hello), { signal })) expect(event).toBeDefined();
+      } catch (error) {
+        expect(GuardloopError.is(error), String(error)).toBe(true);
+      }
+      expectNoListeners(signal);
+    }
+  });
+
+  it('a reader that leaves, after whichever event, leaves the connection and no listener', async () => {
+    const bench = use();
+    bench.reply({ type: 'hang', text: 'Hel' });
+    const { signal } = new Aborter();
+    for await (const event of bench.model.stream(requestOf(hello), { signal })) if (event.type === 'text.delta') break;
+    await waitFor(() => bench.left === 1);
+    expectNoListeners(signal);
+
+    bench.reply(answer);
+    const { length } = (await drain(bench.model, requestOf(hello))).events;
+    for (let at = 1; at <= length; at += 1) {
+      bench.reply(answer);
+      const later = new Aborter();
+      let seen = 0;
+      for await (const event of bench.model.stream(requestOf(hello), { signal: later.signal })) {
+        expect(event).toBeDefined();
+        seen += 1;
+        if (seen === at) break;
+      }
+      expectNoListeners(later.signal);
+    }
+  });
+}
+
+class Aborter {
+  readonly #controller = new AbortController();
+  readonly signal = this.#controller.signal;
+  readonly abort = (): void => this.#controller.abort(new Error('stop'));
+}
