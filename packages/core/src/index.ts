@@ -94,6 +94,10 @@ export type {
   UserMessage,
   Via,
 } from './model/types.js';
+export { type ConcurrencyOptions, withConcurrency } from './model/with-concurrency.js';
+export { type FallbackInfo, type FallbackOptions, withFallback } from './model/with-fallback.js';
+export { type RetryOptions, withRetry } from './model/with-retry.js';
+export { type TimeoutOptions, withTimeouts } from './model/with-timeouts.js';
 export { type HeadTailOptions, headTail } from './project/head-tail.js';
 export { type JsonFieldsOptions, jsonFields } from './project/json-fields.js';
 export { type ObservationStore, type SpillOptions, spill } from './project/spill.js';

@@ -34,6 +34,10 @@ export type {
   Via,
 } from './model/types.js';
 export { wellFormedText } from './model/well-formed-text.js';
+export { type ConcurrencyOptions, withConcurrency } from './model/with-concurrency.js';
+export { type FallbackInfo, type FallbackOptions, withFallback } from './model/with-fallback.js';
+export { type RetryOptions, withRetry } from './model/with-retry.js';
+export { type TimeoutOptions, withTimeouts } from './model/with-timeouts.js';
 export { Attempts } from './wire/attempts.js';
 export type { HttpClientOptions, SdkClientOptions } from './wire/client-options.js';
 export { checkClientOptions, lazyClient, sdkClientOptions } from './wire/client-options.js';

@@ -246,4 +246,6 @@ export interface StreamOptions {
   readonly signal: AbortSignal;
   /** True where the caller repeats failed calls itself (`withRetry`): the adapter then makes one attempt, and so does its SDK. */
   readonly isRetried?: boolean | undefined;
+  /** Called when the head of the provider's answer has come, before the first event of the answer. A model that cannot tell never calls it. */
+  readonly onConnect?: (() => void) | undefined;
 }
