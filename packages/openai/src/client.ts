@@ -1,4 +1,4 @@
-import type { Attempts, HttpClientOptions } from '@guardloop/core/model';
+import type { Attempts, HttpClientOptions, ModelSettings } from '@guardloop/core/model';
 import { checkClientOptions, lazyClient, optionFault, sdkClientOptions } from '@guardloop/core/model';
 import OpenAI from 'openai';
 
@@ -14,12 +14,20 @@ export interface ClientOptions extends HttpClientOptions<OpenAI, string | (() =>
 
 const attemptsKey = Symbol('guardloop.attempts');
 
+/** How one request goes, beside its body. */
+export interface RequestWay {
+  readonly isRetried?: boolean | undefined;
+  /** `settings.headers` of the request. */
+  readonly headers?: ModelSettings['headers'];
+}
+
 /** What the SDK is given with each request. A client that Guardloop did not make counts no attempts. */
-export function requestOptions(signal: AbortSignal, attempts: Attempts, isRetried: boolean | undefined): OpenAI.RequestOptions {
+export function requestOptions(signal: AbortSignal, attempts: Attempts, { isRetried, headers }: RequestWay): OpenAI.RequestOptions {
   return {
     signal,
     fetchOptions: { [attemptsKey]: attempts } as object,
     ...(isRetried === true ? { maxRetries: 0 } : {}),
+    ...(headers === undefined ? {} : { headers }),
   };
 }
 

@@ -16,6 +16,11 @@ describe('the schema that is sent for a tool', () => {
     expect(wireToolSchema(schema)).toBe(wireToolSchema(schema));
   });
 
+  it('says of its root that it is an object, and which properties it has', () => {
+    for (const schema of [{}, { type: 'object' }, { type: ['object'] }] satisfies readonly JsonObject[])
+      expect(wireToolSchema(schema)).toEqual({ schema: { type: 'object', properties: {} }, isWidened: false });
+  });
+
   it('has items in every array, wherever it stands, and nothing else is touched', () => {
     const schema: JsonObject = {
       type: 'object',

@@ -20,8 +20,8 @@ const known = new WeakMap<JsonObject, WireToolSchema>();
 
 /**
  * The schema of a tool's input for an API that refuses `anyOf`, `oneOf`, `allOf`, `not`, `enum` and `const` at the root (OpenAI:
- * langchain-ai/langchainjs#9804, Anthropic: anthropics/claude-code#5878) and arrays without `items` (OpenAI: sigoden/aichat#1049). Missing
- * `items` are written out as `{}`, which means the same. At the root, the properties of all branches are offered together, each as the
+ * langchain-ai/langchainjs#9804, Anthropic: anthropics/claude-code#5878), a root without `properties` (OpenAI: spring-projects/spring-ai#4776)
+ * and arrays without `items` (OpenAI: sigoden/aichat#1049). What is missing is written out as `{}`, which means the same. At the root, the properties of all branches are offered together, each as the
  * branches that have it say it, and those that every branch requires are required. Everything else stays as it is, and so does the object
  * where nothing had to change.
  */
@@ -31,7 +31,8 @@ export function wireToolSchema(schema: JsonObject): WireToolSchema {
     const whole = withItems(schema, 0);
     const isWidened = notAtRoot.some((keyword) => whole[keyword] !== undefined);
     const flat = isWidened ? defined(new Flattener(whole).flattened(whole)) : whole;
-    made = { schema: flat.type === 'object' ? flat : { ...flat, type: 'object' }, isWidened };
+    const isComplete = flat.type === 'object' && flat.properties !== undefined;
+    made = { schema: isComplete ? flat : { ...flat, type: 'object', properties: flat.properties ?? {} }, isWidened };
     known.set(schema, made);
   }
   return made;

@@ -42,12 +42,16 @@ class ChatModel implements Model {
   }
 
   async *stream(request: ModelRequest, { signal, isRetried }: StreamOptions): AsyncGenerator<ModelEvent, void, undefined> {
-    const prepared = this.#requests.make(request, mergeSettings(this.#options.settings, request.settings));
+    const settings = mergeSettings(this.#options.settings, request.settings);
+    const prepared = this.#requests.make(request, settings);
     const client = this.#client();
     const maxEventChars = this.#options.maxEventChars ?? defaultMaxEventChars;
     const call = new HttpCall({ words, model: this.id, signal, maxEventChars });
     yield* call.stream(
-      (ending, attempts) => client.chat.completions.create(prepared.body, requestOptions(ending, attempts, isRetried)).asResponse(),
+      (ending, attempts) =>
+        client.chat.completions
+          .create(prepared.body, requestOptions(ending, attempts, { isRetried, headers: settings.headers }))
+          .asResponse(),
       this.#assembly(prepared, call),
     );
   }

@@ -1,5 +1,5 @@
 import type { JsonObject, ModelRequest, ModelSettings, ToolSpec } from '@guardloop/core/model';
-import { GuardloopError, namesByWire, wellFormed, wellFormedText, wireName } from '@guardloop/core/model';
+import { GuardloopError, namesByWire, wellFormed, wellFormedText, wireName, wireToolSchema } from '@guardloop/core/model';
 import type OpenAI from 'openai';
 import { fitsStrictSubset } from '../wire/strict-schema.js';
 import type { Dialect } from './options.js';
@@ -102,13 +102,14 @@ export class RequestMaker {
   }
 
   #wireTool(spec: ToolSpec): OpenAI.Chat.ChatCompletionFunctionTool {
+    const isStrict = this.#dialect.strictSchemas && fitsStrictSubset(spec.schema);
     return {
       type: 'function',
       function: {
         name: wireName(spec.name),
         ...(spec.description === '' ? {} : { description: wellFormedText(spec.description) }),
-        parameters: wellFormed(spec.schema) as Record<string, unknown>,
-        ...(this.#dialect.strictSchemas && fitsStrictSubset(spec.schema) ? { strict: true } : {}),
+        parameters: wellFormed(isStrict ? spec.schema : wireToolSchema(spec.schema).schema) as Record<string, unknown>,
+        ...(isStrict ? { strict: true } : {}),
       },
     };
   }

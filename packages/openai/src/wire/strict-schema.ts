@@ -92,7 +92,7 @@ class SubsetCheck {
 
   #acceptsReference(schema: JsonObject): boolean {
     const { $ref } = schema;
-    if (typeof $ref !== 'string' || Object.keys(schema).some((key) => key !== '$ref' && key !== 'description')) return false;
+    if (typeof $ref !== 'string' || Object.keys(schema).some((key) => key !== '$ref')) return false;
     if ($ref === '#') return true;
     const match = /^#\/(\$defs|definitions)\/([^/~%]+)$/.exec($ref);
     const definitions = match?.[1] === undefined ? undefined : this.#root[match[1]];

@@ -14,6 +14,13 @@ const withMessages = (...messages: readonly unknown[]) => body({ messages });
 const withPart = (part: unknown) => withMessages({ role: 'user', content: [part] });
 const format = (fields: object) =>
   body({ response_format: { type: 'json_schema', json_schema: { name: 'a', schema: { type: 'object' }, ...fields } } });
+const stored = (metadata: unknown) => body({ store: true, metadata });
+const nested = (levels: number): object => ({
+  type: 'object',
+  properties: { a: levels > 1 ? nested(levels - 1) : { type: 'string' } },
+  required: ['a'],
+  additionalProperties: false,
+});
 const closed = { type: 'object', properties: { a: { type: 'string' } }, required: ['a'], additionalProperties: false };
 
 describe('a legal request is passed', () => {
@@ -66,6 +73,17 @@ describe('a legal request is passed', () => {
         stream_options: { include_usage: true },
       }),
     ],
+    ['with metadata that is stored', body({ store: true, metadata: { team: 'billing', ['k'.repeat(64)]: 'v'.repeat(512) } })],
+    ['with a seed, tokens and a bias', body({ seed: -7, logprobs: true, top_logprobs: 20, logit_bias: { 50256: -100 } })],
+    ['with a named participant', withMessages({ ...user, name: 'ann_1' })],
+    ['with settings that are null', body({ stop: null, seed: null, metadata: null, temperature: null })],
+    ['with a tool that takes nothing', body({ tools: [tool({ parameters: undefined })] })],
+    [
+      'with a tool whose properties hold unions',
+      body({ tools: [tool({ parameters: { type: 'object', properties: { a: { oneOf: [{}] } } } })] }),
+    ],
+    ['with a strict schema that refers to itself', format({ strict: true, schema: { ...closed, properties: { a: { $ref: '#' } } } })],
+    ['with a strict schema of 10 levels', format({ strict: true, schema: nested(10) })],
     ['with a well-formed pair', withMessages({ role: 'user', content: '😀' })],
   ])('%s', (_name, request) => {
     expect(checkChatRequest(request)).toEqual([]);
@@ -167,6 +185,99 @@ describe('an illegal request is refused, and the fault is named', () => {
     ['an empty list of stop texts', body({ stop: [] }), 'stop'],
     ['an unknown effort', body({ reasoning_effort: 'off' }), 'reasoning_effort'],
     ['stream options without stream', body({ stream_options: {} }), 'stream_options'],
+    ['a tool message without content', withMessages(user, turn(call('c1')), { role: 'tool', tool_call_id: 'c1' }), 'must be text'],
+    ['a result of null', withMessages(user, turn(call('c1')), result('c1', null)), 'must be text'],
+    ['a name on a result', withMessages(user, turn(call('c1')), { ...result('c1'), name: 'f' }), 'messages[2].name'],
+    ['a name with a space', withMessages({ ...user, name: 'Ann B' }), 'no legal name of a participant'],
+    ['a null content where there are no calls', withMessages(user, { role: 'assistant', content: null }), 'neither'],
+    ['calls that are null', withMessages(user, { role: 'assistant', content: 'x', tool_calls: null }), 'tool_calls'],
+    ['an index in a call that is sent back', withMessages(user, turn({ ...call('c1'), index: 0 }), result('c1')), 'tool_calls[0].index'],
+    ['a signature in a call', withMessages(user, turn({ ...call('c1'), extra_content: {} }), result('c1')), 'extra_content'],
+    [
+      'more than 128 calls of one message',
+      withMessages(user, turn(...Array.from({ length: 129 }, (_each, index) => call(`c${index}`)))),
+      '1 to 128',
+    ],
+    [
+      'a part of audio in instructions',
+      withMessages({ role: 'system', content: [{ type: 'input_audio', input_audio: {} }] }),
+      'role system',
+    ],
+    [
+      'an image of the assistant',
+      withMessages(user, { role: 'assistant', content: [{ type: 'image_url', image_url: {} }] }),
+      'role assistant',
+    ],
+    ['a part with a field of another dialect', withPart({ type: 'text', text: 'x', cache_control: {} }), 'cache_control'],
+    ['a file by address', withPart({ type: 'file', file: { file_url: 'https://example.com/a.pdf' } }), 'file_url'],
+    ['a file that is not base64', withPart({ type: 'file', file: { filename: 'a', file_data: 'data:text/plain,abc' } }), 'base64'],
+    ['an image by an address of another kind', withPart({ type: 'image_url', image_url: { url: 'file:///etc/passwd' } }), 'image_url.url'],
+    ['129 tools', body({ tools: Array.from({ length: 129 }, (_each, index) => tool({ name: `f${index}` })) }), '1 to 128'],
+    ['a tool with a field of another dialect', body({ tools: [tool({ cache_control: {} })] }), 'cache_control'],
+    ['a tool whose root has no properties', body({ tools: [tool({ parameters: { type: 'object' } })] }), 'has no properties'],
+    [
+      'a tool whose root is a union',
+      body({ tools: [tool({ parameters: { type: 'object', properties: {}, anyOf: [{}] } })] }),
+      'anyOf is not allowed at the root',
+    ],
+    [
+      'a tool with a list of anything',
+      body({ tools: [tool({ parameters: { type: 'object', properties: { a: { type: ['array', 'null'] } } } })] }),
+      'properties.a is an array without items',
+    ],
+    ['a strict tool without a schema', body({ tools: [tool({ strict: true, parameters: undefined })] }), 'needed with strict'],
+    [
+      'a strict answer that requires what it does not have',
+      format({ strict: true, schema: { ...closed, required: ['a', 'b'] } }),
+      'b of the root is required and no property',
+    ],
+    [
+      'a strict answer with a reference beside a description',
+      format({ strict: true, schema: { ...closed, properties: { a: { $ref: '#', description: 'x' } } } }),
+      '$ref of properties.a stands beside description',
+    ],
+    [
+      'a strict answer that refers to nothing',
+      format({ strict: true, schema: { ...closed, properties: { a: { $ref: '#/$defs/x' } } } }),
+      'nothing',
+    ],
+    [
+      'a strict answer with an unknown format',
+      format({ strict: true, schema: { ...closed, properties: { a: { type: 'string', format: 'uri' } } } }),
+      '"uri"',
+    ],
+    ['a strict answer with a property of any type', format({ strict: true, schema: { ...closed, properties: { a: {} } } }), 'has no type'],
+    [
+      'a strict answer with an empty union',
+      format({ strict: true, schema: { ...closed, properties: { a: { anyOf: [] } } } }),
+      'at least one',
+    ],
+    ['a strict answer of 11 levels', format({ strict: true, schema: nested(11) }), 'nested more than 10'],
+    [
+      'a strict answer with 1,001 values of enums',
+      format({ strict: true, schema: { ...closed, properties: { a: { enum: Array.from({ length: 1_001 }, (_each, index) => index) } } } }),
+      '1000 values of enums',
+    ],
+    ['an answer whose name is too long', format({ name: 'x'.repeat(65) }), 'response_format.json_schema.name'],
+    ['an answer without a name', format({ name: undefined }), 'response_format.json_schema.name'],
+    ['an answer with an unknown field', format({ title: 'x' }), 'response_format.json_schema.title'],
+    ['metadata that is not stored', body({ metadata: { a: 'b' } }), 'store'],
+    ['17 keys of metadata', stored(Object.fromEntries(Array.from({ length: 17 }, (_each, index) => [`k${index}`, 'v']))), '16 keys'],
+    ['a key of metadata of 65 characters', stored({ ['k'.repeat(65)]: 'v' }), '64 characters'],
+    ['a value of metadata of 513 characters', stored({ a: 'v'.repeat(513) }), '512 characters'],
+    ['a value of metadata that is a number', stored({ a: 1 }), 'metadata.a: must be text'],
+    ['metadata that is a list', stored(['a']), 'metadata: must be an object'],
+    ['a seed that is a fraction', body({ seed: 0.5 }), 'seed'],
+    ['a seed that is text', body({ seed: '1' }), 'seed'],
+    ['an empty stop text', body({ stop: ['a', ''] }), 'stop'],
+    ['a temperature that is text', body({ temperature: '1' }), 'temperature'],
+    ['a store that is text', body({ store: 'yes' }), 'store'],
+    ['token details without log probabilities', body({ top_logprobs: 1 }), 'logprobs'],
+    ['an unknown stream option', body({ stream: true, stream_options: { usage: true } }), 'stream_options.usage'],
+    ['an unknown tier', body({ service_tier: 'fast' }), 'service_tier'],
+    ['an audio answer without its format', body({ modalities: ['text', 'audio'] }), 'audio'],
+    ['a bias out of its range', body({ logit_bias: { 1: 101 } }), 'logit_bias'],
+    ['129 answers', body({ n: 129 }), 'n'],
     ['a lone surrogate in a text', withMessages({ role: 'user', content: 'x\ud83d' }), 'messages[0].content: holds a lone surrogate'],
     ['a lone surrogate in a name', body({ tools: [tool({ description: '\ude00' })] }), 'lone surrogate'],
     ['a lone surrogate in a key', body({ metadata: { '\ud83d': 'x' } }), 'lone surrogate'],
