@@ -10,7 +10,7 @@ const zones = {
   run: { values: ['state', 'model', 'session', 'project', 'define', 'schema.ts'] },
   define: { values: ['schema.ts'], types: ['state', 'model'] },
   state: { values: ['model'] },
-  'model.ts': { values: ['model', 'wire'] },
+  'model.ts': { values: ['model', 'wire', 'schema'] },
   model: {},
   wire: { values: ['model'] },
   session: { types: ['state'] },

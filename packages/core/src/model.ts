@@ -24,6 +24,7 @@ export type {
   Part,
   StopReason,
   StreamOptions,
+  StrictRules,
   TextPart,
   ToolCall,
   ToolChoice,
@@ -38,6 +39,8 @@ export { type ConcurrencyOptions, withConcurrency } from './model/with-concurren
 export { type FallbackInfo, type FallbackOptions, withFallback } from './model/with-fallback.js';
 export { type RetryOptions, withRetry } from './model/with-retry.js';
 export { type TimeoutOptions, withTimeouts } from './model/with-timeouts.js';
+export type { StrictForm } from './schema/strict-form.js';
+export { strictForm } from './schema/strict-form.js';
 export { Attempts } from './wire/attempts.js';
 export type { HttpClientOptions, SdkClientOptions } from './wire/client-options.js';
 export { checkClientOptions, lazyClient, sdkClientOptions } from './wire/client-options.js';

@@ -140,6 +140,37 @@ export interface ToolSpec {
   readonly strict?: boolean | 'auto' | undefined;
 }
 
+/**
+ * A provider's strict form: the part of JSON Schema to which it holds a model while it writes. What narrows a value and is not among the
+ * keywords is said in the description instead, and checked by core.
+ */
+export interface StrictRules {
+  /** For messages: `OpenAI`. */
+  readonly provider: string;
+  /** `object`: no union, list or text at the root. */
+  readonly root: 'object' | 'any';
+  /** A field that may be left out is said as one that is always there and may be `null`, or stays `optional`. */
+  readonly absent: 'null' | 'optional';
+  /** Whether a schema may contain itself. */
+  readonly recursive: boolean;
+  /** Whether objects that are alternatives of each other may begin with the same field where it does not tell them apart. */
+  readonly sameFirstField: boolean;
+  /** Keywords that narrow a value and are taken as they are, `default` among them. */
+  readonly keywords: readonly string[];
+  /** Values of `format`. */
+  readonly formats: readonly string[];
+  readonly limits: {
+    readonly depth: number;
+    readonly properties: number;
+    /** Values of all `enum`s. */
+    readonly enumValues: number;
+    /** Characters of all names of fields and definitions and all values of `enum` and `const`. */
+    readonly chars: number;
+    /** An `enum` of more values than the first may have at most as many characters as the second says. */
+    readonly longEnum: readonly [values: number, chars: number];
+  };
+}
+
 /** Whether the model may, must or must not call a tool. */
 export type ToolChoice = 'auto' | 'required' | 'none' | { readonly tool: string };
 
@@ -238,6 +269,8 @@ export interface Model {
   readonly provider: string;
   /** Names of tools that the provider executes itself; listed in `coverage` and refused unless the agent lists them as unguarded. */
   readonly providerTools?: readonly string[] | undefined;
+  /** What its provider can hold it to: for tools and for structured answers. Left out: nothing, or it is not known. */
+  readonly strictRules?: { readonly tools?: StrictRules | undefined; readonly output?: StrictRules | undefined } | undefined;
   stream(request: ModelRequest, options: StreamOptions): AsyncIterable<ModelEvent>;
 }
 
