@@ -46,11 +46,13 @@ export type { HttpClientOptions, SdkClientOptions } from './wire/client-options.
 export { checkClientOptions, lazyClient, sdkClientOptions } from './wire/client-options.js';
 export type { CallState, ProviderWords } from './wire/failure.js';
 export { frameFailure, protocolFailure, requestFailure } from './wire/failure.js';
-export type { AnswerAssembly, FrameSink, HttpCallOptions, Send } from './wire/http-call.js';
+export type { AnswerAssembly, Asking, FrameSink, HttpCallOptions, Send } from './wire/http-call.js';
 export { HttpCall } from './wire/http-call.js';
 export { isWireName, namesByWire, wireName } from './wire/names.js';
 export { OpenCalls } from './wire/open-calls.js';
 export { checkModelId, checkOptionNames, checkPrices, checkWholeNumber, optionFault } from './wire/option-checks.js';
+export type { PartData } from './wire/part-data.js';
+export { partData, textOfData } from './wire/part-data.js';
 export { recordOf, safeWord } from './wire/record.js';
 export { mergeSettings } from './wire/settings.js';
 export { shortHash } from './wire/short-hash.js';

@@ -65,10 +65,10 @@ const partChecks: Readonly<Record<string, (part: Fields) => string | undefined>>
     const file = fieldsOf(part.file);
     if (isGiven(file?.file_url)) return 'file.file_url is not taken here: a file goes as data or as a file_id';
     if (typeof file?.file_id === 'string' && file.file_data === undefined) return undefined;
-    const match = typeof file?.file_data === 'string' ? /^data:[\w.+-]+\/[\w.+-]+;base64,(.*)$/s.exec(file.file_data) : null;
+    const match = typeof file?.file_data === 'string' ? /^data:application\/pdf;base64,(.*)$/s.exec(file.file_data) : null;
     return isBase64(match?.[1]) && typeof file?.filename === 'string' && file.filename !== ''
       ? undefined
-      : 'a file needs a filename and file_data as a base64 data URL, or a file_id';
+      : 'a file needs a filename and file_data as a base64 data URL of a PDF, or a file_id';
   },
 };
 

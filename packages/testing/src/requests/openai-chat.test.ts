@@ -210,6 +210,7 @@ describe('an illegal request is refused, and the fault is named', () => {
     ],
     ['a part with a field of another dialect', withPart({ type: 'text', text: 'x', cache_control: {} }), 'cache_control'],
     ['a file by address', withPart({ type: 'file', file: { file_url: 'https://example.com/a.pdf' } }), 'file_url'],
+    ['a file that is no PDF', withPart({ type: 'file', file: { filename: 'a.csv', file_data: 'data:text/csv;base64,QUJD' } }), 'of a PDF'],
     ['a file that is not base64', withPart({ type: 'file', file: { filename: 'a', file_data: 'data:text/plain,abc' } }), 'base64'],
     ['an image by an address of another kind', withPart({ type: 'image_url', image_url: { url: 'file:///etc/passwd' } }), 'image_url.url'],
     ['129 tools', body({ tools: Array.from({ length: 129 }, (_each, index) => tool({ name: `f${index}` })) }), '1 to 128'],
