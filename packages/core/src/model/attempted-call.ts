@@ -116,7 +116,7 @@ export class AttemptedCall implements AsyncIterableIterator<ModelEvent> {
     switch (event.type) {
       case 'tool.delta':
       case 'tool.call':
-        (this.#hasDelivered ? this.#ready : this.#held).push(event);
+        this.#hold(event);
         return;
       case 'retry':
         this.#retries += 1;
@@ -135,12 +135,16 @@ export class AttemptedCall implements AsyncIterableIterator<ModelEvent> {
         this.#stream = undefined;
         return;
       default:
-        if (event.text !== '') {
+        if (event.text !== '' && !this.#hasDelivered) {
           this.#hasDelivered = true;
           this.#release();
         }
-        this.#ready.push(event);
+        this.#hold(event);
     }
+  }
+
+  #hold(event: ModelEvent): void {
+    (this.#hasDelivered ? this.#ready : this.#held).push(event);
   }
 
   #release(): void {

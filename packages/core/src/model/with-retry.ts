@@ -55,9 +55,6 @@ const rules = {
   random: someFunction,
 } as const;
 
-/** A tenth of the answers may be retries in the long run. */
-const perAnswer = 0.1;
-
 /**
  * The model, asked again where it fails in a way that may pass (`isRetryable`) before anything of an answer was passed on. Honours the wait
  * that the provider asks for, else backs off. It is the one layer that retries: the model is told so (`isRetried`), and where this one is
@@ -66,7 +63,7 @@ const perAnswer = 0.1;
 export function withRetry(model: Model, options?: RetryOptions): Model {
   const inner = readModel('withRetry', model);
   const settings = readOptions<Settings>('withRetry', options, { rules, defaults });
-  const budget: Budget = { left: settings.budget };
+  const budget: Budget = { tenths: 10 * settings.budget };
   return modelLike(inner, (request, streamOptions) => {
     if (streamOptions.isRetried) return inner.stream(request, streamOptions);
     const retries = new Retries(inner, settings, budget);
@@ -79,9 +76,9 @@ export function withRetry(model: Model, options?: RetryOptions): Model {
   });
 }
 
-/** Retries that all calls of a model have in hand together. */
+/** Tenths of retries that all calls of a model have in hand together. */
 interface Budget {
-  left: number;
+  tenths: number;
 }
 
 /** The retries of one call. */
@@ -100,8 +97,8 @@ class Retries {
     const { retryAfterMs } = failure.details;
     const asked = typeof retryAfterMs === 'number' && retryAfterMs >= 0 ? retryAfterMs : undefined;
     if (asked !== undefined && asked > settings.maxRetryAfterMs) return {};
-    if (budget.left < 1) return { details: { retryBudget: 'spent' } };
-    budget.left -= 1;
+    if (budget.tenths < 10) return { details: { retryBudget: 'spent' } };
+    budget.tenths -= 10;
     this.#taken += 1;
     const waitMs = asked === undefined ? this.backoff(attempt) : asked === 0 ? this.bound(1) : asked;
     return { model: this.model, notice: { type: 'retry', attempt, waitMs }, waitMs };
@@ -109,7 +106,7 @@ class Retries {
 
   giveBack(isAnswered: boolean): void {
     const { settings, budget } = this;
-    budget.left = Math.min(settings.budget, budget.left + this.#taken + (isAnswered ? perAnswer : 0));
+    budget.tenths = Math.min(10 * settings.budget, budget.tenths + 10 * this.#taken + (isAnswered ? 1 : 0));
   }
 
   private bound(attempt: number): number {
