@@ -3,6 +3,7 @@ export { type CutOptions, type CutReport, type CutResult, cutAnywhere } from './
 export { type NormalEvent, normalLog } from './normal-log.js';
 export { checkMessagesRequest, type MessagesRequestOptions } from './requests/anthropic.js';
 export { checkChatRequest } from './requests/openai-chat.js';
+export { checkResponsesRequest } from './requests/openai-responses.js';
 export {
   callTool,
   callUnparsable,
