@@ -156,6 +156,7 @@ export type {
   ModelEndEvent,
   ModelRetryEvent,
   ModelStartEvent,
+  ModelWarningEvent,
   ObserverErrorEvent,
   OutputApproval,
   ReasoningDeltaEvent,

@@ -1,7 +1,7 @@
 import { GuardloopError } from '../errors.js';
 import type { Usage } from './types.js';
 
-const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value > 0;
+const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isFinite(value) && value >= 0;
 const count = (value: number | undefined): number => (isCount(value) ? value : 0);
 
 const optionalCounts = [
@@ -15,16 +15,28 @@ const optionalCounts = [
   'cost',
 ] as const;
 
-/** The sum of two usages, undivided. What is not a finite number counts as 0; a count that neither has stays missing. */
+/** The sum of two usages, undivided. A count that neither tells stays missing; what is no finite number from 0 tells nothing. */
 export function addUsage(left: Usage, right: Usage): Usage {
   const sum: { -readonly [K in keyof Usage]: Usage[K] } = { requests: left.requests + count(right.requests) };
   // Before the first request all counts are known to be nothing, which tells nothing of what a provider leaves out.
   const isFirst = left.requests === 0 && right.requests > 0;
   for (const name of optionalCounts) {
-    const before = isFirst && left[name] === 0 ? undefined : left[name];
-    if (before !== undefined || right[name] !== undefined) sum[name] = count(before) + count(right[name]);
+    const before = left[name];
+    const more = right[name];
+    if (isCount(more)) sum[name] = count(before) + more;
+    else if (before !== undefined && !(isFirst && before === 0)) sum[name] = before;
   }
   return sum;
+}
+
+/** Whether it is known what an answer cost: all of it, where several models took part. */
+export function tellsCost({ cost, byModel }: Usage): boolean {
+  if (cost === undefined) return false;
+  if (byModel === undefined) return true;
+  // A model that failed without a word about tokens is not known to have cost anything.
+  return Object.values(byModel).every(
+    (share) => share.cost !== undefined || (share.inputTokens === undefined && share.outputTokens === undefined),
+  );
 }
 
 /** What one model used. */
@@ -62,7 +74,7 @@ export function sumUsage(shares: readonly ModelShare[]): Usage {
 export function usageOfFailure(failure: unknown, requests: number): Usage {
   const { usage, attempts } = GuardloopError.is(failure) ? failure.details : {};
   const told = typeof usage === 'object' && usage !== null ? (usage as Partial<Usage>) : {};
-  const known = [told.requests, attempts].filter((value) => typeof value === 'number' && Number.isFinite(value) && value >= 0) as number[];
+  const known = [told.requests, attempts].filter(isCount);
   const sum = addUsage(nothing, { ...told, requests: known.length === 0 ? requests : Math.max(...known) });
   return typeof told.byModel === 'object' && told.byModel !== null ? { ...sum, byModel: told.byModel } : sum;
 }

@@ -252,6 +252,8 @@ export interface ModelEndEvent extends Durable<'model.end'> {
   readonly reasoning?: string | undefined;
   readonly label: Label;
   readonly usage: Usage;
+  /** Who answered, where that is not the model of `model.start`: one that was asked in its place. */
+  readonly model?: string | undefined;
   readonly stopReason?: StopReason | undefined;
   /** Size of a refused answer, in characters. */
   readonly chars?: number | undefined;
@@ -315,9 +317,10 @@ export type Decisions = Readonly<Record<string, Decision>>;
 /** A person is asked. */
 export interface ApprovalRequestEvent extends Durable<'approval.request'> {
   readonly approval: Approval;
-  /** For a quarantined answer: its turn and what it used. */
+  /** For a quarantined answer: its turn, what it used, and who gave it, where that is not the model of `model.start`. */
   readonly turn?: number | undefined;
   readonly usage?: Usage | undefined;
+  readonly model?: string | undefined;
 }
 /** A person has decided. */
 export interface ApprovalResolveEvent extends Durable<'approval.resolve'> {
@@ -482,6 +485,16 @@ export interface ModelRetryEvent extends Watch<'model.retry'> {
   readonly attempt: number;
   readonly waitMs: number;
 }
+/** Something of a request was left out or changed because its model does not take it, or another model was asked in its place. */
+export interface ModelWarningEvent extends Watch<'model.warning'> {
+  readonly turn: number;
+  /** What kind of thing: for example `setting`, `native`, `part`, `name`, `schema`, `fallback`, `limit`. */
+  readonly about: string;
+  /** One sentence of the adapter's; holds no content. */
+  readonly message: string;
+  /** Id of the transcript item that it is about. */
+  readonly item?: string | undefined;
+}
 /** An observer threw. */
 export interface ObserverErrorEvent extends Watch<'observer.error'> {
   /** Which event's observer failed. */
@@ -497,6 +510,7 @@ export type WatchEvent =
   | ToolDeltaEvent
   | ToolProgressEvent
   | ModelRetryEvent
+  | ModelWarningEvent
   | ObserverErrorEvent;
 
 /** Everything that a watcher sees. */

@@ -1,4 +1,5 @@
 import type { AssistantMessage, Usage } from '../model/types.js';
+import { addUsage, tellsCost } from '../model/usage.js';
 import {
   acceptActivation,
   activate,
@@ -27,7 +28,7 @@ import type {
   ToolStartEvent,
   ViewEntry,
 } from './events.js';
-import { addUsage, noUsage, readLimits } from './limits.js';
+import { noUsage, readLimits } from './limits.js';
 import { recordRepeat } from './repeats.js';
 import type { CallState, LogState, RunState } from './state.js';
 import { newLogState, noCalls } from './state.js';
@@ -66,6 +67,7 @@ export function apply(state: LogState, event: LogEvent): void {
       return;
     case 'model.start':
       run.usedTurns += 1;
+      run.model = event.model;
       if (event.final) run.finalizing = event.final;
       if (event.view) keepViewItems(run, event.view);
       return;
@@ -175,6 +177,9 @@ function startRun(state: LogState, event: Extract<LogEvent, { type: 'run.start' 
     ending: undefined,
     ended: undefined,
     usage: noUsage,
+    model: '',
+    unpriced: undefined,
+    uncounted: undefined,
     usedTurns: 0,
     usedToolCalls: 0,
     usedHandoffs: 0,
@@ -225,6 +230,8 @@ function reopen(run: RunState): void {
   run.empties = 0;
   run.repairs = 0;
   run.repeated = 0;
+  run.unpriced = undefined;
+  run.uncounted = undefined;
   const last = run.conversation.activations.at(-1);
   if (last && run.parent === undefined) last.end = undefined;
 }
@@ -241,7 +248,7 @@ function keepViewItems(run: RunState, view: readonly ViewEntry[]): void {
 
 function endAnswer(run: RunState, event: ModelEndEvent): void {
   // What a quarantined answer used was counted when it was put there.
-  if (run.quarantine === undefined) spendUsage(run, event.usage);
+  if (run.quarantine === undefined) spendUsage(run, event);
   run.note = undefined;
   run.quarantine = undefined;
   if (event.status === 'aborted') return;
@@ -321,15 +328,26 @@ function askOnceMore(run: RunState): void {
   run.ending = { status: 'failed', error: { code: 'MODEL_PROTOCOL', message, isRetryable: true } };
 }
 
-function spendUsage(run: RunState, usage: Usage): void {
-  for (let each: RunState | undefined = run; each; each = each.parent) each.usage = addUsage(each.usage, usage);
+/** What an answer used counts here and in every run above. Left out is the status of one that waits for a person. */
+function spendUsage(run: RunState, { usage, status = 'ok', model = run.model }: Spent): void {
+  // Of a call that failed or was aborted nothing more can be known.
+  const isWhole = status === 'ok' || status === 'refused';
+  const isUnpriced = isWhole && !tellsCost(usage);
+  const isUncounted = isWhole && (usage.inputTokens === undefined || usage.outputTokens === undefined);
+  for (let each: RunState | undefined = run; each; each = each.parent) {
+    each.usage = addUsage(each.usage, usage);
+    if (isUnpriced) each.unpriced = model;
+    if (isUncounted) each.uncounted = model;
+  }
 }
 
-function requestApproval(run: RunState, { approval, turn = 0, usage }: ApprovalRequestEvent): void {
+type Spent = { readonly usage: Usage; readonly status?: ModelEndEvent['status']; readonly model?: string | undefined };
+
+function requestApproval(run: RunState, { approval, turn = 0, usage, model }: ApprovalRequestEvent): void {
   run.approvals += 1;
   if (approval.surface === 'output') {
-    run.quarantine = { approval, turn, usage: usage ?? noUsage, decision: undefined };
-    if (usage) spendUsage(run, usage);
+    run.quarantine = { approval, turn, usage: usage ?? noUsage, model, decision: undefined };
+    if (usage) spendUsage(run, { usage, model });
     return;
   }
   const call = run.calls.get(approval.callId);

@@ -59,28 +59,3 @@ export function readLimits(recorded: RecordedLimits): Limits {
 }
 
 export const noUsage: Usage = { requests: 0, inputTokens: 0, outputTokens: 0 };
-
-const count = (value: number | undefined): number => (typeof value === 'number' && Number.isFinite(value) && value > 0 ? value : 0);
-
-const optionalCounts = [
-  'inputTokens',
-  'outputTokens',
-  'cacheReadTokens',
-  'cacheWriteTokens',
-  'reasoningTokens',
-  'audioInputTokens',
-  'audioOutputTokens',
-  'cost',
-] as const;
-
-/** The sum of two usages. What is not a finite number counts as 0; a count that neither has stays missing. */
-export function addUsage(left: Usage, right: Usage): Usage {
-  const sum: { -readonly [K in keyof Usage]: Usage[K] } = { requests: left.requests + count(right.requests) };
-  // Before the first request all counts are known to be nothing, which tells nothing of what a provider leaves out.
-  const isFirst = left.requests === 0 && right.requests > 0;
-  for (const name of optionalCounts) {
-    const before = isFirst && left[name] === 0 ? undefined : left[name];
-    if (before !== undefined || right[name] !== undefined) sum[name] = count(before) + count(right[name]);
-  }
-  return sum;
-}

@@ -1,5 +1,5 @@
 import type { LimitName, Limits } from './events.js';
-import { limitReached } from './limit-reached.js';
+import { limitReached, unheldError } from './limit-reached.js';
 import type { CallState, Ending, RunState } from './state.js';
 
 /** What the loop does next. */
@@ -39,9 +39,16 @@ export function nextStep(run: RunState, limits: Limits = run.limits): Step {
   if (handoff) return { type: 'handOff', call: handoff };
   if (run.finalizing) return { type: 'exhaust', limit: run.finalizing };
   if (run.answer) return { type: 'complete' };
-  const limit = limitReached(limits === run.limits ? run : { ...run, limits });
-  if (limit) return run.onLimit === 'finalize' && finalizable.has(limit) ? { type: 'finalize', limit } : { type: 'exhaust', limit };
+  const bounded = limits === run.limits ? run : { ...run, limits };
+  const limit = limitReached(bounded);
+  if (limit) return stepAtLimit(bounded, limit);
   return { type: 'callModel' };
+}
+
+function stepAtLimit(run: RunState, limit: LimitName): Step {
+  const error = limit === 'cost' || limit === 'tokens' ? unheldError(run) : undefined;
+  if (error) return { type: 'end', ending: { status: 'failed', error } };
+  return run.onLimit === 'finalize' && finalizable.has(limit) ? { type: 'finalize', limit } : { type: 'exhaust', limit };
 }
 
 /** A repeat stop is settled by events, yet one last call may follow it. */

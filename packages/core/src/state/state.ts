@@ -70,7 +70,13 @@ export interface RunState {
   /** What views wrote and the active agent's guardrails have passed, by its text: it is not put to them again. */
   viewItems: Map<string, UserMessage> | undefined;
   quarantine:
-    | { readonly approval: OutputApproval; readonly turn: number; readonly usage: Usage; decision: ApprovalResolveEvent | undefined }
+    | {
+        readonly approval: OutputApproval;
+        readonly turn: number;
+        readonly usage: Usage;
+        readonly model: string | undefined;
+        decision: ApprovalResolveEvent | undefined;
+      }
     | undefined;
   /** `callId`: a tool gave it. */
   answer: { readonly text: string; readonly value?: JsonValue | undefined; readonly callId?: string | undefined } | undefined;
@@ -79,6 +85,11 @@ export interface RunState {
   ending: Ending | undefined;
   ended: RunEndEvent | undefined;
   usage: Usage;
+  /** The model of the latest call. */
+  model: string;
+  /** Models of whose answers it is not known what they cost, and how many tokens they took: a limit on either cannot hold. */
+  unpriced: string | undefined;
+  uncounted: string | undefined;
   usedTurns: number;
   usedToolCalls: number;
   usedHandoffs: number;
