@@ -6,6 +6,7 @@ export type { ModelAnswer } from './model/collect.js';
 export { collect } from './model/collect.js';
 export type { Prices } from './model/cost.js';
 export { costOf } from './model/cost.js';
+export { mergeSettings } from './model/merge-settings.js';
 export type {
   AssistantMessage,
   FilePart,
@@ -54,7 +55,6 @@ export { checkModelId, checkOptionNames, checkPrices, checkWholeNumber, optionFa
 export type { PartData } from './wire/part-data.js';
 export { partData, textOfData } from './wire/part-data.js';
 export { recordOf, safeWord } from './wire/record.js';
-export { mergeSettings } from './wire/settings.js';
 export { shortHash } from './wire/short-hash.js';
 export type { SseFrame } from './wire/sse.js';
 export { SseReader, SseTooLong } from './wire/sse.js';

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { mergeSettings } from './settings.js';
+import { mergeSettings } from './merge-settings.js';
 
 test('what a request leaves open is taken from the defaults; 0 and false are not open', () => {
   expect(

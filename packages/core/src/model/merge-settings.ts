@@ -1,4 +1,4 @@
-import type { ModelSettings } from '../model/types.js';
+import type { ModelSettings } from './types.js';
 
 /** The request's settings over an adapter's defaults. What the request leaves open is taken from the defaults; `0` and `false` are not open. */
 export function mergeSettings(defaults: ModelSettings | undefined, settings: ModelSettings): ModelSettings {
