@@ -14,15 +14,12 @@ import { recordOf } from '@guardloop/core/model';
 import { isContentFilter } from '../failure.js';
 import type { OpenItem } from './output-items.js';
 import { OutputItems, textOf } from './output-items.js';
-import type { ReasoningItems } from './replay.js';
-import { replayOf } from './replay.js';
 import { readUsage } from './usage.js';
 import { wholeItem } from './whole-item.js';
 
 /** What an assembly must know of its request, and how it reports what breaks the protocol. */
 export interface AssemblyOptions {
   readonly names: ReadonlyMap<string, string>;
-  readonly reasoningItems: ReasoningItems;
   readonly prices: Prices | undefined;
   /** Makes the error for a breach of the protocol: a sentence without its full stop. */
   protocolError(what: string, isRetryable: boolean): GuardloopError;
@@ -63,7 +60,6 @@ export class ResponsesAssembly implements AnswerAssembly {
   hasDelivered = false;
   readonly #options: AssemblyOptions;
   readonly #items = new OutputItems();
-  #text = '';
   #status: string | undefined;
   #incompleteReason = '';
   /** Who refused, in words that are safe to show. */
@@ -112,7 +108,7 @@ export class ResponsesAssembly implements AnswerAssembly {
     const stopReason = this.#stopReason();
     const items = stopReason === undefined ? this.#items.all().map((item) => this.#whole(item)) : [];
     const calls = items.filter(({ type }) => type === 'function_call').map((item) => this.#modelCall(item));
-    const native = this.#native(items, calls);
+    const native = items.length > 0 && calls.every(isWhole) ? items : undefined;
     const detail = this.#detail(stopReason);
     return [
       ...calls.map((call): ModelEvent => ({ type: 'tool.call', call })),
@@ -215,17 +211,12 @@ export class ResponsesAssembly implements AnswerAssembly {
     }
   }
 
-  /** Gives out a piece of text or reasoning. A blank line stands between messages, and between parts of reasoning. */
+  /** Gives out a piece of text or reasoning. */
   *#give(open: OpenItem, key: string, text: string): Generator<ModelEvent> {
     if (text === '') return;
-    const before = open.given.get(key);
-    const isText = open.type === 'message';
-    const isApart = isText ? open.given.size === 0 && this.#text !== '' : before === undefined && open.given.size > 0;
-    open.given.set(key, (before ?? '') + text);
+    open.given.set(key, (open.given.get(key) ?? '') + text);
     this.hasDelivered = true;
-    const shown = isApart ? `\n\n${text}` : text;
-    if (isText) this.#text += shown;
-    yield { type: isText ? 'text.delta' : 'reasoning.delta', text: shown };
+    yield { type: open.type === 'message' ? 'text.delta' : 'reasoning.delta', text };
   }
 
   *#giveInput(open: OpenItem, text: string): Generator<ModelEvent> {
@@ -250,7 +241,6 @@ export class ResponsesAssembly implements AnswerAssembly {
   }
 
   #detail(stopReason: StopReason | undefined): string | undefined {
-    if (stopReason === 'length') return 'the output limit was reached';
     return stopReason === 'refusal' ? (this.#refusal ?? refusedByFilter) : undefined;
   }
 
@@ -272,17 +262,14 @@ export class ResponsesAssembly implements AnswerAssembly {
     }
   }
 
-  /** The items that replay the answer; undefined where the API would not take them back, or where they say nothing. */
-  #native(items: readonly JsonObject[], calls: readonly ModelCall[]): JsonValue | undefined {
-    if (this.#text === '' && calls.length === 0) return undefined;
-    if (!calls.every((call) => 'input' in call && recordOf(call.input) !== undefined && call.name !== '')) return undefined;
-    const replay = replayOf(items, this.#options.reasoningItems).items;
-    return replay.length === 0 ? undefined : replay;
-  }
-
   #unsupported(feature: string): GuardloopError {
     return this.#options.protocolError(`The answer holds ${feature}, which this adapter does not support`, false);
   }
+}
+
+/** False for a call that no request could hold. */
+function isWhole(call: ModelCall): boolean {
+  return 'input' in call && recordOf(call.input) !== undefined && call.name !== '';
 }
 
 function partKey(kind: string, index: unknown): string {

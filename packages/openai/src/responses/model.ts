@@ -66,7 +66,6 @@ class ResponsesModel implements Model {
   #assembly({ names }: PreparedRequest, call: HttpCall): ResponsesAssembly {
     return new ResponsesAssembly({
       names,
-      reasoningItems: this.#dialect.reasoningItems,
       prices: this.#options.prices,
       protocolError: (what, isRetryable) => call.protocolError(what, isRetryable),
       providerError: (error) => frameFailure(error, words, call.state()),

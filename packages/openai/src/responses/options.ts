@@ -58,6 +58,7 @@ const optionNames: { readonly [K in keyof ResponsesOptions]-?: true } = {
   timeoutMs: true,
   headers: true,
   fetch: true,
+  transport: true,
   prices: true,
   settings: true,
   maxEventChars: true,

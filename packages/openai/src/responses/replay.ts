@@ -6,10 +6,10 @@ import type { JsonObject, JsonValue } from '@guardloop/core/model';
  */
 export type ReasoningItems = 'encrypted' | 'plain' | 'none';
 
-/** The items of an answer as they are sent back, and whether reasoning had to be left out. */
+/** The items of an answer as they are sent back, and what of it was left out. */
 export interface Replay {
   readonly items: readonly JsonObject[];
-  readonly lostReasoning: boolean;
+  readonly lost: 'nothing' | 'reasoning' | 'items';
 }
 
 /** Items that the API does not take back in a request without provider-held state, or that wait for an answer nobody can give. */
@@ -18,21 +18,19 @@ const unreplayable = new Set(['image_generation_call', 'mcp_approval_request']);
 const selfContained = new Set(['message', 'function_call']);
 
 /**
- * The form in which the output items of one answer may go back to the API with `store: false`. Applying it twice changes nothing.
+ * The form in which the output items of one answer may go back to the API with `store: false`.
  *
- * The API binds a reasoning item to its id, and what follows it to that reasoning item by their ids. So either the whole answer goes back as
- * it came, ids included, or its reasoning is left out with everything that depends on it: the ids of messages and calls, and the provider's
- * own tool calls. Without reasoning nothing is bound: there the ids of messages and calls would name what was never stored, and are left out.
+ * The API binds a reasoning item to its id, and what follows it to that reasoning item by their ids. So either an answer goes back as it
+ * came, ids included, or its reasoning is left out with everything that depends on it: the ids of messages and calls, and the provider's
+ * own tool calls.
  */
 export function replayOf(output: readonly JsonObject[], kept: ReasoningItems): Replay {
   const reasoning = output.filter(({ type }) => type === 'reasoning');
   const replayable = output.filter(({ type }) => typeof type !== 'string' || !unreplayable.has(type));
-  if (reasoning.length === 0) return { items: replayable.map(withoutId), lostReasoning: false };
-  const isWhole = replayable.length === output.length && !isDangling(output);
-  if (isWhole && kept !== 'none' && reasoning.every((item) => kept === 'plain' || isEncrypted(item))) {
-    return { items: output, lostReasoning: false };
-  }
-  return { items: withoutReasoning(output), lostReasoning: true };
+  if (reasoning.length === 0) return { items: replayable, lost: replayable.length === output.length ? 'nothing' : 'items' };
+  const isWhole = replayable.length === output.length && output.at(-1)?.type !== 'reasoning';
+  const isKept = kept !== 'none' && reasoning.every((item) => kept === 'plain' || isEncrypted(item));
+  return isWhole && isKept ? { items: output, lost: 'nothing' } : { items: withoutReasoning(output), lost: 'reasoning' };
 }
 
 /** Only what was said and called, bound to nothing. */
@@ -49,13 +47,8 @@ function isEncrypted({ encrypted_content: content }: JsonObject): boolean {
   return typeof content === 'string' && content !== '';
 }
 
-/** Reasoning that nothing follows: the API wants the item that it led to. */
-function isDangling(output: readonly JsonObject[]): boolean {
-  return output.at(-1)?.type === 'reasoning';
-}
-
+/** The status goes with the id: the API gives both to items that it keeps. */
 function withoutId(item: JsonObject): JsonObject {
-  if (typeof item.type !== 'string' || !selfContained.has(item.type) || (item.id === undefined && item.status === undefined)) return item;
   const { id: _id, status: _status, ...rest } = item;
   return rest;
 }

@@ -27,6 +27,12 @@ interface Taken {
   isItemId(id: string): boolean;
 }
 
+const lostWords = {
+  reasoning:
+    'The reasoning of this answer was left out, with the ids bound to it: the API takes reasoning back only with its encrypted content, and with all that it led to.',
+  items: "A call of one of the provider's own tools was left out: the API does not take it back.",
+} as const;
+
 interface AssistantForm {
   /** Ids of the calls, one for each, in call order. */
   readonly callIds: readonly string[];
@@ -134,11 +140,12 @@ export class Transcripts {
       warn("The provider's own message of this answer was left out: it does not say what the answer says. Its text and calls were sent.");
       return undefined;
     }
-    const replay = replayOf(output, this.#reasoning);
-    if (replay.lostReasoning) warn(`The reasoning of this answer was left out, with the ids bound to it: ${whyLost(this.#reasoning)}.`);
-    const isRepeated = replay.items.some((item) => taken.isItemId(itemId(item) ?? ''));
-    if (isRepeated) warn('The reasoning of this answer was left out, with the ids bound to it: an item before it has the same ids.');
-    const items = isRepeated ? withoutReasoning(replay.items) : replay.items;
+    const { items: replayed, lost } = replayOf(output, this.#reasoning);
+    const isRepeated = replayed.some((item) => taken.isItemId(itemId(item) ?? ''));
+    if (lost !== 'nothing') warn(lostWords[lost]);
+    else if (isRepeated)
+      warn('The ids of this answer, with the reasoning bound to them, were left out: an earlier answer has the same ids.');
+    const items = isRepeated ? withoutReasoning(replayed) : replayed;
     let index = 0;
     return items.map((item) => {
       const clean = wellFormed(item);
@@ -262,10 +269,9 @@ function holdsCalls(items: readonly JsonObject[], count: number): boolean {
   return calls.length === count && calls.every(({ name, arguments: input }) => typeof name === 'string' && isObjectText(input));
 }
 
-/** What the messages among the items say, as the answer's text was put together of them. */
+/** What the messages among the items say. */
 function saidText(items: readonly JsonObject[]): string {
-  const texts = items.map(({ type, content }) => (type === 'message' ? textsOf(content).join('') : ''));
-  return texts.filter((text) => text !== '').join('\n\n');
+  return items.map(({ type, content }) => (type === 'message' ? textsOf(content).join('') : '')).join('');
 }
 
 function isObjectText(text: JsonValue | undefined): boolean {
@@ -280,9 +286,4 @@ function isObjectText(text: JsonValue | undefined): boolean {
 function resultParts({ content, note }: ToolMessage): readonly Part[] {
   const parts: readonly Part[] = typeof content === 'string' ? [{ type: 'text', text: content }] : content;
   return note === undefined ? parts : [...parts, { type: 'text', text: note }];
-}
-
-function whyLost(reasoning: ReasoningItems): string {
-  if (reasoning === 'none') return 'this model is given no reasoning items';
-  return 'the API takes reasoning back only with its encrypted content, followed by what it led to';
 }
