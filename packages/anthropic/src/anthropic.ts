@@ -1,12 +1,21 @@
 import Anthropic from '@anthropic-ai/sdk';
-import type { Attempts, Model, ModelEvent, ModelRequest, ModelSettings, StopReason, StreamOptions, Usage } from '@guardloop/core/model';
-import { checkModelId, checkOptionNames, checkPrices, checkWholeNumber, frameFailure, HttpCall, wellFormed } from '@guardloop/core/model';
+import type { Model, ModelEvent, ModelRequest, ModelSettings, StopReason, StreamOptions, Usage } from '@guardloop/core/model';
+import {
+  checkModelId,
+  checkOptionNames,
+  checkPrices,
+  checkWholeNumber,
+  frameFailure,
+  HttpCall,
+  wellFormed,
+  withClientRetries,
+} from '@guardloop/core/model';
 import { AnswerAssembly, BrokenStream, ReportedError } from './assemble-answer.js';
 import type { Block } from './blocks.js';
 import type { BuiltRequest, RequestContext } from './build-request.js';
 import { buildRequest, continuedRequest } from './build-request.js';
-import type { ClientOptions, MessagesClient } from './client.js';
-import { anthropicClient, countedBy, isMissingKey, missingKey } from './client.js';
+import type { ClientOptions } from './client.js';
+import { Transport } from './client.js';
 import { isReadable, providerName, replayable } from './encode-items.js';
 import { anthropicWords } from './failure.js';
 import type { ThinkingOptions } from './thinking.js';
@@ -56,9 +65,8 @@ const mostPauses = 8;
 export function anthropic(modelId: string, options: AnthropicOptions = {}): Model {
   const where = checkOptions(modelId, options);
   const setup: Setup = {
-    where,
     prices: options.prices,
-    openClient: anthropicClient(where, options),
+    transport: new Transport(where, options),
     context: {
       model: modelId,
       settings: options.settings ?? {},
@@ -71,12 +79,13 @@ export function anthropic(modelId: string, options: AnthropicOptions = {}): Mode
       headers: Object.fromEntries(Object.entries(options.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])),
     },
   };
-  return {
+  const model: Model = {
     id: modelId,
     provider: providerName,
     ...(options.providerTools === undefined ? {} : { providerTools: options.providerTools.map(({ name }) => name) }),
     stream: (request, streamOptions) => new AnthropicCall(setup, streamOptions).run(request),
   };
+  return withClientRetries(model, options);
 }
 
 const optionNames: { readonly [K in keyof AnthropicOptions]-?: true } = {
@@ -87,6 +96,7 @@ const optionNames: { readonly [K in keyof AnthropicOptions]-?: true } = {
   timeoutMs: true,
   headers: true,
   fetch: true,
+  transport: true,
   prices: true,
   settings: true,
   maxTokens: true,
@@ -106,9 +116,7 @@ function checkOptions(modelId: string, options: AnthropicOptions): string {
 
 /** What stays the same for all calls of a model. */
 interface Setup {
-  /** Opens messages about the options. */
-  readonly where: string;
-  readonly openClient: () => MessagesClient;
+  readonly transport: Transport;
   readonly context: RequestContext;
   readonly prices: AnthropicPrices | undefined;
 }
@@ -134,14 +142,13 @@ class AnthropicCall {
   async *run(request: ModelRequest): AsyncGenerator<ModelEvent> {
     const built = buildRequest(request, this.#setup.context);
     this.#demands = built.demands;
-    const client = this.#setup.openClient();
     const said: Block[] = [];
     for (;;) {
       const answer = new AnswerAssembly(toolNames(request.tools));
       this.#answer = answer;
       const next = said.length === 0 ? built : continuedRequest(built, saidSoFar(said));
       // Not `yield* batch`: delegation costs an async generator three turns of the event loop for each event.
-      for await (const batch of this.#round(client, next, answer)) for (const event of batch) yield event;
+      for await (const batch of this.#round(next, answer)) for (const event of batch) yield event;
       said.push(...answer.blocks());
       this.#counts = addCounts(this.#counts, answer.counts);
       this.#answer = undefined;
@@ -152,27 +159,17 @@ class AnthropicCall {
     }
   }
 
-  async *#round(client: MessagesClient, built: BuiltRequest, answer: AnswerAssembly): AsyncGenerator<readonly ModelEvent[]> {
+  async *#round(built: BuiltRequest, answer: AnswerAssembly): AsyncGenerator<readonly ModelEvent[]> {
     this.#rounds += 1;
     if (this.#rounds > mostPauses + 1) throw this.#http.protocolError(`Anthropic paused its answer more than ${mostPauses} times`);
     try {
-      for await (const batch of this.#http.answer((signal, attempts) => this.#send(client, built, { signal, attempts }), answer))
-        yield batch;
+      for await (const batch of this.#http.answer(this.#setup.transport.send(built, this.#isRetried), answer)) yield batch;
     } catch (error) {
       if (error instanceof ReportedError) throw frameFailure(error.reported, anthropicWords, this.#http.state());
       if (error instanceof BrokenStream) throw this.#http.protocolError(error.message);
       throw error;
     }
     if (!answer.isDone) throw this.#http.protocolError('The stream of Anthropic ended without message_stop, so the answer is not whole');
-  }
-
-  async #send(client: MessagesClient, { body, headers }: BuiltRequest, { signal, attempts }: Sending): Promise<Response> {
-    const once = this.#isRetried ? { maxRetries: 0 } : {};
-    try {
-      return await client.messages.create(body, { signal, headers, middleware: [countedBy(attempts)], ...once }).asResponse();
-    } catch (error) {
-      throw isMissingKey(error) ? missingKey(this.#setup.where) : error;
-    }
   }
 
   *#ending(answer: AnswerAssembly, said: readonly Block[]): Generator<ModelEvent> {
@@ -218,11 +215,6 @@ class AnthropicCall {
     const isTold = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0) > 0;
     return { usage: isTold ? usage : undefined, demands: this.#demands };
   }
-}
-
-interface Sending {
-  readonly signal: AbortSignal;
-  readonly attempts: Attempts;
 }
 
 /** The API takes no message that ends in whitespace where it is to go on from it. */

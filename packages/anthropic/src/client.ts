@@ -1,7 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages';
-import type { Attempts, GuardloopError, HttpClientOptions } from '@guardloop/core/model';
-import { checkClientOptions, lazyClient, optionFault, sdkClientOptions } from '@guardloop/core/model';
+import type { Attempts, GuardloopError, HttpClientOptions, SdkClient, Send } from '@guardloop/core/model';
+import { checkClientOptions, FetchTransport, lazyClient, optionFault, sdkClientOptions } from '@guardloop/core/model';
 
 /** How the adapter reaches the API: a client of the Anthropic SDK, or what is needed to make one. */
 export interface ClientOptions extends HttpClientOptions<MessagesClient, string> {
@@ -20,23 +20,72 @@ export interface MessagesClient {
   };
 }
 
-/** A function that makes the client when it is first needed, and checks the options now. Throws `CONFIG_INVALID`. */
-export function anthropicClient(where: string, options: ClientOptions): () => MessagesClient {
-  checkClientOptions(where, options, 'https://api.anthropic.com');
-  return lazyClient(options.client, () => {
-    if (options.apiKey?.trim() === '') throw missingKey(where);
-    try {
-      return new Anthropic(sdkClientOptions(options));
-    } catch (error) {
-      throw optionFault(where, 'the Anthropic client could not be made from these options.', error);
-    }
-  });
+/** One request as it is sent. */
+export interface MessagesRequest {
+  readonly body: MessageCreateParamsStreaming;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** Sends the requests of one model, by the SDK or by `fetch`. */
+export class Transport {
+  readonly #where: string;
+  readonly #client: () => MessagesClient;
+  readonly #fetch: FetchTransport | undefined;
+
+  /** Checks the options; the client is made when it is first needed. Throws `CONFIG_INVALID`. */
+  constructor(where: string, options: ClientOptions) {
+    checkClientOptions(where, options, 'https://api.anthropic.com');
+    const client = lazyClient(options.client, () => openClient(where, options));
+    this.#where = where;
+    this.#client = client;
+    this.#fetch =
+      options.transport === 'fetch'
+        ? new FetchTransport({
+            client: () => client() as unknown as SdkClient,
+            path: '/v1/messages',
+            isPlain: (made) => options.client === undefined && hasFixedKey(made as Partial<Anthropic>),
+            fetch: options.fetch,
+          })
+        : undefined;
+  }
+
+  send({ body, headers }: MessagesRequest, isRetried: boolean | undefined): Send {
+    const send: Send =
+      this.#fetch?.send(body, headers) ??
+      (async (signal, attempts) => {
+        const retries = isRetried === true ? { maxRetries: 0 } : {};
+        return this.#client()
+          .messages.create(body, { signal, headers, middleware: [countedBy(attempts)], ...retries })
+          .asResponse();
+      });
+    return async (...given) => {
+      try {
+        return await send(...given);
+      } catch (error) {
+        throw isMissingKey(error) ? missingKey(this.#where) : error;
+      }
+    };
+  }
+}
+
+function openClient(where: string, options: ClientOptions): MessagesClient {
+  if (options.apiKey?.trim() === '') throw missingKey(where);
+  try {
+    return new Anthropic(sdkClientOptions(options));
+  } catch (error) {
+    throw optionFault(where, 'the Anthropic client could not be made from these options.', error);
+  }
+}
+
+/** False where the SDK found another way to identify itself, whose tokens run out. */
+function hasFixedKey({ apiKey, authToken }: Partial<Anthropic>): boolean {
+  return typeof apiKey === 'string' || typeof authToken === 'string';
 }
 
 type Middleware = NonNullable<Anthropic.RequestOptions['middleware']>[number];
 
 /** Stands inside the SDK's own retries, so it runs once for each attempt, also on a client that Guardloop did not make. */
-export function countedBy(attempts: Attempts): Middleware {
+function countedBy(attempts: Attempts): Middleware {
   return async (request, next) => {
     attempts.begin();
     try {
@@ -48,11 +97,11 @@ export function countedBy(attempts: Attempts): Middleware {
 }
 
 /** The SDK finds out that it has no key when it sends, and throws a plain error. */
-export function isMissingKey(thrown: unknown): boolean {
+function isMissingKey(thrown: unknown): boolean {
   return thrown instanceof Error && /^Could not resolve authentication method/.test(thrown.message);
 }
 
-export function missingKey(where: string): GuardloopError {
+function missingKey(where: string): GuardloopError {
   return optionFault(
     where,
     'there is no API key. Set the environment variable ANTHROPIC_API_KEY, or give the option apiKey (any word for a server that needs none).',

@@ -1,5 +1,5 @@
-import type { Attempts, HttpClientOptions, ModelSettings } from '@guardloop/core/model';
-import { checkClientOptions, lazyClient, optionFault, sdkClientOptions } from '@guardloop/core/model';
+import type { Attempts, HttpClientOptions, ModelSettings, SdkClient, Send } from '@guardloop/core/model';
+import { checkClientOptions, FetchTransport, lazyClient, optionFault, sdkClientOptions } from '@guardloop/core/model';
 import OpenAI from 'openai';
 
 /** How an adapter reaches the API: a client of the OpenAI SDK (6 or 7), or what is needed to make one. */
@@ -35,6 +35,41 @@ export function requestOptions(signal: AbortSignal, attempts: Attempts, { isRetr
 export function openaiClient(where: string, options: ClientOptions): () => OpenAI {
   checkClientOptions(where, options, 'http://127.0.0.1:8080/v1');
   return lazyClient(options.client, () => openClient(where, options));
+}
+
+/** Where the requests of an adapter go, and how the SDK makes one. */
+export interface Endpoint<Body> {
+  readonly path: string;
+  create(client: OpenAI, body: Body, options: OpenAI.RequestOptions): { asResponse(): Promise<Response> };
+}
+
+/** Sends the requests of one model, by the SDK or by `fetch`. */
+export class Transport<Body extends object> {
+  readonly #endpoint: Endpoint<Body>;
+  readonly #client: () => OpenAI;
+  readonly #fetch: FetchTransport | undefined;
+
+  /** Checks the options; the client is made when it is first needed. Throws `CONFIG_INVALID`. */
+  constructor(where: string, options: ClientOptions, endpoint: Endpoint<Body>) {
+    const client = openaiClient(where, options);
+    const isPlain = options.client === undefined && typeof options.apiKey !== 'function';
+    this.#endpoint = endpoint;
+    this.#client = client;
+    this.#fetch =
+      options.transport === 'fetch'
+        ? new FetchTransport({
+            client: () => client() as unknown as SdkClient,
+            path: endpoint.path,
+            isPlain: () => isPlain,
+            fetch: options.fetch,
+          })
+        : undefined;
+  }
+
+  send(body: Body, way: RequestWay): Send {
+    if (this.#fetch !== undefined) return this.#fetch.send(body, way.headers);
+    return async (signal, attempts) => this.#endpoint.create(this.#client(), body, requestOptions(signal, attempts, way)).asResponse();
+  }
 }
 
 function openClient(where: string, options: ClientOptions): OpenAI {

@@ -1,4 +1,7 @@
+import type { Model } from '../model/types.js';
+import { withRetry } from '../model/with-retry.js';
 import { checkWholeNumber, optionFault } from './option-checks.js';
+import { recordOf } from './record.js';
 
 /** How an adapter reaches its API: a client of the provider's SDK, or what is needed to make one. */
 export interface HttpClientOptions<Client, Key> {
@@ -15,6 +18,11 @@ export interface HttpClientOptions<Client, Key> {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   /** In place of the global `fetch`. */
   readonly fetch?: typeof fetch | undefined;
+  /**
+   * What sends the requests (`sdk`). `fetch` asks the SDK's client for URL and headers, and sends by itself: a good deal less CPU for each
+   * call. Then the retries are those of `withRetry`, and what the SDK does around a request (logging, middleware, telemetry) is not done.
+   */
+  readonly transport?: 'sdk' | 'fetch' | undefined;
 }
 
 /** What an SDK takes for the same; fields that were left out are not there. */
@@ -37,6 +45,11 @@ export function checkClientOptions(where: string, options: HttpClientOptions<unk
   }
   if (options.baseURL !== undefined && !URL.canParse(options.baseURL))
     throw optionFault(where, `baseURL is empty or not an absolute URL. Give one such as ${exampleURL}, or leave it out.`);
+  const { client, transport } = options;
+  if (transport !== undefined && transport !== 'sdk' && transport !== 'fetch')
+    throw optionFault(where, "transport must be 'sdk' or 'fetch'.");
+  if (transport === 'fetch' && client !== undefined && typeof recordOf(client)?.buildRequest !== 'function')
+    throw optionFault(where, "transport 'fetch' asks the client to build its requests, and this one cannot. Leave it out.");
   checkWholeNumber(where, { maxRetries: options.maxRetries }, 0);
   checkWholeNumber(where, { timeoutMs: options.timeoutMs }, 1);
 }
@@ -51,6 +64,18 @@ export function sdkClientOptions<Key>(options: HttpClientOptions<unknown, Key>):
     ...(options.headers === undefined ? {} : { defaultHeaders: options.headers }),
     ...(options.fetch === undefined ? {} : { fetch: options.fetch }),
   };
+}
+
+/** What the SDKs do where nothing is said. */
+const sdkRetries = { maxRetries: 2, baseMs: 500, maxWaitMs: 8_000 } as const;
+
+/** The model with the retries of its client, where the transport leaves the client's own out. */
+export function withClientRetries(model: Model, options: HttpClientOptions<object, unknown>): Model {
+  if (options.transport !== 'fetch') return model;
+  const { maxRetries: ofSdk, ...backoff } = sdkRetries;
+  const ofClient = recordOf(options.client)?.maxRetries;
+  const maxRetries = options.maxRetries ?? (typeof ofClient === 'number' ? ofClient : ofSdk);
+  return maxRetries === 0 ? model : withRetry(model, { attempts: maxRetries + 1, ...backoff });
 }
 
 /** Makes the client when it is first needed, once. */

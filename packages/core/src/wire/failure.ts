@@ -34,6 +34,11 @@ export interface CallState {
   readonly demands?: readonly string[] | undefined;
 }
 
+/** Thrown by a transport that got no answer, or none in time. */
+export class NoAnswer extends Error {
+  override readonly name = 'NoAnswer';
+}
+
 /**
  * The request failed before anything of an answer was seen. The provider's own message is never used: it can quote the request. Only short
  * words of its `code` and `type` are.
@@ -165,7 +170,7 @@ function requestId(word: string | null | undefined): string | undefined {
 /** By class, by the name of the class (another copy of the SDK), and by the system's code (`fetch` itself). */
 function isConnectionError(thrown: unknown, words: ProviderWords): boolean {
   if (!(thrown instanceof Error)) return false;
-  if (words.connectionErrors.some((type) => thrown instanceof type)) return true;
+  if (thrown instanceof NoAnswer || words.connectionErrors.some((type) => thrown instanceof type)) return true;
   if (/^APIConnection(Timeout)?Error$/.test(thrown.constructor.name)) return true;
   const code = recordOf(innermost(thrown))?.code;
   return typeof code === 'string' && /^(E[A-Z]+|UND_ERR_\w+)$/.test(code);

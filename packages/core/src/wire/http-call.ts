@@ -24,8 +24,19 @@ export interface AnswerAssembly extends FrameSink {
   finish(requests: number): readonly ModelEvent[];
 }
 
-/** Sends the request of one answer, with the SDK's retries if it has any. Rejects with what the SDK throws, or with a `GuardloopError`. */
-export type Send = (signal: AbortSignal, attempts: Attempts) => Promise<Response>;
+/**
+ * Sends the request of one answer, with the SDK's retries if it has any. Rejects with what the SDK throws, or with a `GuardloopError`. The
+ * controller is that of the signal, for whoever keeps a time limit himself.
+ */
+export type Send = (signal: AbortSignal, attempts: Attempts, controller: AbortController) => Promise<Response>;
+
+/** One request of a call, and who takes its answer. */
+export interface Asking {
+  readonly send: Send;
+  readonly sink: FrameSink;
+  /** Given out before anything else: what of the request was dropped or changed. */
+  readonly warnings?: readonly ModelEvent[] | undefined;
+}
 
 /** What an {@link HttpCall} must know. */
 export interface HttpCallOptions {
@@ -41,17 +52,31 @@ export interface HttpCallOptions {
 /** How long the rest of a body whose answer is done may take, so that its connection can be used again. */
 const drainMs = 250;
 
+type Answered = IteratorResult<ModelEvent, undefined>;
+
 /**
  * One model call over HTTP: one answer, or several requests one after another where a provider pauses. The caller's signal holds one
  * listener while a request lasts; the SDK gets a signal of our own, because it leaves its listener on the one that it is given.
+ *
+ * It is an iterator by hand: of the time that a delta takes, a chain of async generators would be the largest part.
  */
-export class HttpCall {
+export class HttpCall implements AsyncIterableIterator<ModelEvent> {
   readonly #options: HttpCallOptions;
   readonly #attempts = new Attempts();
-  #assembly: FrameSink | undefined;
+  #open: (() => Asking) | undefined;
+  #after: (() => Asking | readonly ModelEvent[]) | undefined;
+  #exchange: Exchange | undefined;
+  #sink: FrameSink | undefined;
+  #frames: SseReader | WholeBody | undefined;
+  #ready: readonly ModelEvent[] = [];
+  #given = 0;
+  /** Thrown once what came before it is given out. */
+  #failure: { readonly error: unknown } | undefined;
+  #filling: Promise<Answered> | undefined;
+  #isFilling = false;
+  #isOver = false;
   #sent = 0;
   #hasDelivered = false;
-  #isRefused = false;
   #requestId: string | undefined;
 
   constructor(options: HttpCallOptions) {
@@ -63,17 +88,12 @@ export class HttpCall {
     return Math.max(this.#sent, this.#attempts.count);
   }
 
-  /** True once the provider's filter refused the request instead of answering: `end` was given out, and there is nothing to finish. */
-  get isRefused(): boolean {
-    return this.#isRefused;
-  }
-
   /** Where the call stands, for the details of an error. */
   state(): CallState {
     return {
       model: this.#options.model,
       attempts: this.#attempts.count === 0 ? undefined : this.#attempts.count,
-      delivered: this.#hasDelivered || this.#assembly?.hasDelivered === true,
+      delivered: this.#hasDelivered || this.#sink?.hasDelivered === true,
       requestId: this.#requestId,
       ...this.#options.more?.(),
     };
@@ -84,76 +104,170 @@ export class HttpCall {
     return protocolFailure(what, this.#options.words, { ...this.state(), isRetryable });
   }
 
-  /** A whole answer: its events, and those of `finish`. */
-  async *stream(send: Send, assembly: AnswerAssembly): AsyncGenerator<ModelEvent, void, undefined> {
-    // Not `yield* batch`: delegation costs an async generator three turns of the event loop for each event.
-    for await (const batch of this.answer(send, assembly)) for (const event of batch) yield event;
-    if (!this.#isRefused) for (const event of assembly.finish(this.requests)) yield event;
+  /** The events of one request and its answer, those of `finish` included. */
+  stream(send: Send, assembly: AnswerAssembly): AsyncIterableIterator<ModelEvent> {
+    return this.run(
+      () => ({ send, sink: assembly }),
+      () => assembly.finish(this.requests),
+    );
   }
 
   /**
-   * Sends one request and feeds its answer to the assembly, up to where the answer is done or the body ends. Gives out the events of each
-   * chunk together; `finish` is left to the caller.
+   * The events of the call. `open` is called when the first is asked for; `after` each time that an answer is done or its body has ended,
+   * and gives the last events, or another request. What they throw is what the call fails with.
    */
-  async *answer(send: Send, assembly: FrameSink): AsyncGenerator<readonly ModelEvent[], void, undefined> {
-    this.#hasDelivered ||= this.#assembly?.hasDelivered === true;
-    this.#assembly = assembly;
-    const exchange = new Exchange(this.#options.signal);
+  run(open: () => Asking, after: () => Asking | readonly ModelEvent[]): AsyncIterableIterator<ModelEvent> {
+    this.#open = open;
+    this.#after = after;
+    return this;
+  }
+
+  /** The events of one request and its answer, for a caller that goes on by itself. */
+  async *answer(send: Send, sink: FrameSink): AsyncGenerator<readonly ModelEvent[], void, undefined> {
+    this.#isOver = false;
+    const events = this.run(
+      () => ({ send, sink }),
+      () => [],
+    );
     try {
-      if (exchange.isAborted) throw this.#aborted();
-      const response = yield* this.#head(send, exchange);
-      if (response === undefined) return;
-      const reader = exchange.open(response);
-      if (reader === undefined) throw this.protocolError('The answer has no body', true);
-      const isJson = /\bjson\b/i.test(response.headers.get('content-type') ?? '');
-      const frames = isJson ? new WholeBody(this.#options.maxEventChars) : new SseReader(this.#options.maxEventChars);
-      while (!exchange.isRead && !assembly.isDone) {
-        const bytes = await this.#next(exchange, assembly);
-        const { events, failure } = take(bytes === undefined ? () => frames.end().filter(isWhole) : () => frames.push(bytes), assembly);
-        if (events.length > 0) yield events;
-        if (failure instanceof SseTooLong) throw this.protocolError(failure.message.replace(/\.$/, ''));
-        if (failure !== undefined) throw failure;
-        if (frames.isTooLong) throw this.protocolError(`An event of the stream is longer than ${this.#options.maxEventChars} characters`);
-      }
+      for (let result = await events.next(); result.done !== true; result = await events.next()) yield [result.value];
     } finally {
-      exchange.close(assembly.isDone);
+      await this.return();
     }
   }
 
-  /** Waits for the head of the answer and tells of retries. Answers with nothing where the provider's filter refused the request. */
-  async *#head(send: Send, exchange: Exchange): AsyncGenerator<readonly ModelEvent[], Response | undefined, undefined> {
-    const { words } = this.#options;
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<Answered> {
+    if (this.#filling !== undefined) return this.#filling.then(() => this.next());
+    const value = this.#ready[this.#given];
+    if (value !== undefined) {
+      this.#given += 1;
+      return Promise.resolve({ done: false, value });
+    }
+    if (this.#isOver && this.#failure === undefined) return Promise.resolve({ done: true, value: undefined });
+    this.#isFilling = true;
+    const filling = this.#fill();
+    // It may have come to its end already.
+    if (this.#isFilling) this.#filling = filling;
+    return filling;
+  }
+
+  return(): Promise<Answered> {
+    this.#isOver = true;
+    this.#ready = [];
+    this.#failure = undefined;
+    this.#close();
+    return Promise.resolve({ done: true, value: undefined });
+  }
+
+  /** Works until there is something to give out. */
+  async #fill(): Promise<Answered> {
+    try {
+      this.#ready = [];
+      this.#given = 1;
+      while (this.#ready.length === 0) {
+        if (this.#failure !== undefined) throw this.#failure.error;
+        if (this.#isOver) return { done: true, value: undefined };
+        if (this.#exchange === undefined) this.#goOn();
+        else if (this.#frames === undefined) await this.#awaitHead(this.#exchange);
+        else await this.#read(this.#exchange);
+      }
+      return { done: false, value: this.#ready[0] as ModelEvent };
+    } catch (error) {
+      const isLeft = this.#isOver && this.#failure === undefined;
+      this.#isOver = true;
+      this.#failure = undefined;
+      this.#close();
+      if (isLeft) return { done: true, value: undefined };
+      throw error;
+    } finally {
+      this.#isFilling = false;
+      this.#filling = undefined;
+    }
+  }
+
+  /** The first request, another one, or the end. */
+  #goOn(): void {
+    const { signal } = this.#options;
+    if (signal.aborted) throw this.#aborted();
+    const open = this.#open;
+    this.#open = undefined;
+    const next = open === undefined ? (this.#after?.() ?? []) : open();
+    if (!('send' in next)) {
+      this.#isOver = true;
+      this.#ready = next;
+      return;
+    }
+    this.#hasDelivered ||= this.#sink?.hasDelivered === true;
+    this.#sink = next.sink;
+    this.#frames = undefined;
     this.#sent += 1;
     this.#attempts.newRequest();
-    const settled = exchange.race(send(exchange.signal, this.#attempts));
-    for (;;) {
-      const outcome = await Promise.race([settled, this.#attempts.retried()]);
-      const retries = this.#attempts.takeRetries();
-      if (retries.length > 0) yield retries;
-      if (outcome === undefined) continue;
-      if (exchange.isAborted) throw this.#aborted();
-      if ('response' in outcome) {
-        this.#requestId = outcome.response.headers.get(words.requestIdHeader) ?? undefined;
-        return outcome.response;
-      }
+    this.#exchange = new Exchange(signal, next.send, this.#attempts);
+    if (next.warnings !== undefined) this.#ready = next.warnings;
+  }
+
+  /** Waits for the head of the answer, and tells of retries. */
+  async #awaitHead(exchange: Exchange): Promise<void> {
+    const { words, maxEventChars } = this.#options;
+    const outcome = await Promise.race([exchange.head, this.#attempts.retried()]);
+    if (this.#isOver) return;
+    this.#ready = this.#attempts.takeRetries();
+    if (outcome === undefined) return;
+    if (exchange.isAborted) throw this.#aborted();
+    if ('error' in outcome) {
       if (words.isRefusal?.(outcome.error) !== true) throw requestFailure(outcome.error, words, this.state());
-      this.#isRefused = true;
-      yield [{ type: 'end', stopReason: 'refusal', usage: { requests: this.requests }, detail: 'content filter' }];
-      return undefined;
+      this.#isOver = true;
+      this.#close();
+      this.#ready = [...this.#ready, { type: 'end', stopReason: 'refusal', usage: { requests: this.requests }, detail: 'content filter' }];
+      return;
+    }
+    const { headers } = outcome.response;
+    this.#requestId = headers.get(words.requestIdHeader) ?? undefined;
+    if (!exchange.read(outcome.response)) throw this.protocolError('The answer has no body', true);
+    const isJson = /\bjson\b/i.test(headers.get('content-type') ?? '');
+    this.#frames = isJson ? new WholeBody(maxEventChars) : new SseReader(maxEventChars);
+  }
+
+  /** Feeds the next chunk to the sink. An answer that is done, and a body that has ended, leave no exchange. */
+  async #read(exchange: Exchange): Promise<void> {
+    let bytes: Uint8Array | undefined;
+    try {
+      bytes = await exchange.next();
+    } catch (error) {
+      if (exchange.isAborted) throw this.#aborted();
+      if (this.#sink?.isTerminal !== true) throw streamCut(error, this.#options.words, this.state());
+    }
+    if (this.#isOver) return;
+    if (exchange.isAborted) throw this.#aborted();
+    this.#take(bytes);
+    if (bytes === undefined || this.#sink?.isDone === true) this.#close();
+  }
+
+  /** What came before a failure in the same chunk counts, as it would have if it had come in a chunk of its own. */
+  #take(bytes: Uint8Array | undefined): void {
+    const frames = this.#frames;
+    const sink = this.#sink;
+    if (frames === undefined || sink === undefined) return;
+    const events: ModelEvent[] = [];
+    this.#ready = events;
+    try {
+      for (const frame of bytes === undefined ? frames.end().filter(isWhole) : frames.push(bytes)) {
+        for (const event of sink.push(frame)) events.push(event);
+        if (sink.isDone) return;
+      }
+      if (frames.isTooLong) frames.push(noBytes);
+    } catch (error) {
+      this.#failure = { error: error instanceof SseTooLong ? this.protocolError(error.message.replace(/\.$/, '')) : error };
     }
   }
 
-  /** The next bytes; undefined at the end of the body, and where it broke after the answer was whole. */
-  async #next(exchange: Exchange, assembly: FrameSink): Promise<Uint8Array | undefined> {
-    try {
-      const bytes = await exchange.read();
-      if (exchange.isAborted) throw this.#aborted();
-      return bytes;
-    } catch (error) {
-      if (exchange.isAborted) throw this.#aborted();
-      if (assembly.isTerminal) return undefined;
-      throw streamCut(error, this.#options.words, this.state());
-    }
+  #close(): void {
+    this.#exchange?.close(this.#sink?.isDone === true);
+    this.#exchange = undefined;
   }
 
   #aborted(): GuardloopError {
@@ -161,60 +275,56 @@ export class HttpCall {
   }
 }
 
+const noBytes = new Uint8Array();
+
+type Head = { readonly response: Response } | { readonly error: unknown };
+
 /** One request and its answer: the signal that they end by, and the body while it is read. */
 class Exchange {
-  /** The body has ended, or broke. */
-  isRead = false;
+  /** Never rejects. Settles at an abort whatever `fetch` does. */
+  readonly head: Promise<Head>;
   readonly #outer: AbortSignal;
   readonly #controller = new AbortController();
   #reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
-  #onAborted: (() => void) | undefined;
+  #settle: (head: Head) => void = () => undefined;
+  #isRead = false;
+  #isClosed = false;
 
-  constructor(outer: AbortSignal) {
+  constructor(outer: AbortSignal, send: Send, attempts: Attempts) {
     this.#outer = outer;
-    if (!outer.aborted) outer.addEventListener('abort', this.#abort, { once: true });
-  }
-
-  readonly #abort = (): void => {
-    this.#onAborted?.();
-    this.#controller.abort();
-    void this.#reader?.cancel().catch(() => undefined);
-  };
-
-  get signal(): AbortSignal {
-    return this.#controller.signal;
+    outer.addEventListener('abort', this.#abort, { once: true });
+    this.head = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+    try {
+      send(this.#controller.signal, attempts, this.#controller).then(
+        (response) => this.#answered(response),
+        (error: unknown) => this.#settle({ error }),
+      );
+    } catch (error) {
+      this.#settle({ error });
+    }
   }
 
   get isAborted(): boolean {
     return this.#outer.aborted;
   }
 
-  /** Never rejects. Settles at an abort whatever `fetch` does, and gives up the answer that comes too late. */
-  race(sent: Promise<Response>): Promise<{ readonly response: Response } | { readonly error: unknown }> {
-    return new Promise((resolve) => {
-      this.#onAborted = () => resolve({ error: undefined });
-      sent.then(
-        (response) => {
-          if (this.isAborted) void response.body?.cancel().catch(() => undefined);
-          resolve({ response });
-        },
-        (error: unknown) => resolve({ error }),
-      );
-    });
-  }
-
-  open(response: Response): ReadableStreamDefaultReader<Uint8Array> | undefined {
+  /** False where the answer has no body. */
+  read(response: Response): boolean {
     this.#reader = response.body?.getReader();
-    return this.#reader;
+    return this.#reader !== undefined;
   }
 
-  async read(): Promise<Uint8Array | undefined> {
+  /** The next bytes; undefined at the end of the body. */
+  async next(): Promise<Uint8Array | undefined> {
+    if (this.#reader === undefined) return undefined;
     try {
-      const { value, done } = (await this.#reader?.read()) ?? { done: true, value: undefined };
-      this.isRead = done;
+      const { value, done } = await this.#reader.read();
+      this.#isRead = done;
       return value;
     } catch (error) {
-      this.isRead = true;
+      this.#isRead = true;
       throw error;
     }
   }
@@ -224,11 +334,24 @@ class Exchange {
    * used again; of any other the connection is cut at once.
    */
   close(isDone: boolean): void {
+    this.#isClosed = true;
     this.#outer.removeEventListener('abort', this.#abort);
-    if (this.isRead) return;
+    if (this.#isRead) return;
     if (isDone && this.#reader !== undefined) void drain(this.#reader, this.#controller);
     else this.#abort();
   }
+
+  /** An answer that comes too late is given up. */
+  #answered(response: Response): void {
+    if (this.#isClosed || this.#outer.aborted) void response.body?.cancel().catch(() => undefined);
+    this.#settle({ response });
+  }
+
+  readonly #abort = (): void => {
+    this.#settle({ error: undefined });
+    this.#controller.abort();
+    void this.#reader?.cancel().catch(() => undefined);
+  };
 }
 
 /** A server that ignores `stream` answers with one JSON object: one frame, and the word that nothing follows. */
@@ -251,23 +374,6 @@ class WholeBody {
   end(): readonly SseFrame[] {
     return [this.#text + this.#decoder.decode(), '[DONE]'].map((data) => ({ event: '', data }));
   }
-}
-
-/** What came before a failure in the same chunk counts, as it would have if it had come in a chunk of its own. */
-function take(
-  read: () => readonly SseFrame[],
-  assembly: FrameSink,
-): { readonly events: readonly ModelEvent[]; readonly failure?: unknown } {
-  const events: ModelEvent[] = [];
-  try {
-    for (const frame of read()) {
-      for (const event of assembly.push(frame)) events.push(event);
-      if (assembly.isDone) break;
-    }
-  } catch (failure) {
-    return { events, failure };
-  }
-  return { events };
 }
 
 /** A stream that ends in the middle of an event has just ended too early. */

@@ -1,12 +1,11 @@
 import type { Model, ModelEvent, ModelRequest, StreamOptions } from '@guardloop/core/model';
-import { frameFailure, HttpCall, mergeSettings } from '@guardloop/core/model';
-import type OpenAI from 'openai';
-import { openaiClient, requestOptions } from '../client.js';
+import { frameFailure, HttpCall, mergeSettings, withClientRetries } from '@guardloop/core/model';
+import { Transport } from '../client.js';
 import { openaiWords } from '../failure.js';
 import { ChatAssembly } from './assembly.js';
 import type { ChatOptions, Dialect } from './options.js';
 import { checkChatOptions, dialectOf } from './options.js';
-import type { PreparedRequest } from './request.js';
+import type { ChatBody, PreparedRequest } from './request.js';
 import { RequestMaker } from './request.js';
 import { chatProvider } from './transcript.js';
 
@@ -22,7 +21,7 @@ const words = openaiWords(chatProvider);
  * @param modelId for example `gpt-5`
  */
 export function openai(modelId: string, options: ChatOptions = {}): Model {
-  return new ChatModel(modelId, options, checkChatOptions(modelId, options));
+  return withClientRetries(new ChatModel(modelId, options, checkChatOptions(modelId, options)), options);
 }
 
 class ChatModel implements Model {
@@ -30,29 +29,31 @@ class ChatModel implements Model {
   readonly provider = chatProvider;
   readonly #options: ChatOptions;
   readonly #dialect: Dialect;
-  readonly #client: () => OpenAI;
+  readonly #transport: Transport<ChatBody>;
   readonly #requests: RequestMaker;
 
   constructor(id: string, options: ChatOptions, where: string) {
     this.id = id;
     this.#options = options;
     this.#dialect = dialectOf(options);
-    this.#client = openaiClient(where, options);
+    this.#transport = new Transport(where, options, {
+      path: '/chat/completions',
+      create: (client, body, sdkOptions) => client.chat.completions.create(body, sdkOptions),
+    });
     this.#requests = new RequestMaker(id, this.#dialect);
   }
 
-  async *stream(request: ModelRequest, { signal, isRetried }: StreamOptions): AsyncGenerator<ModelEvent, void, undefined> {
-    const settings = mergeSettings(this.#options.settings, request.settings);
-    const prepared = this.#requests.make(request, settings);
-    const client = this.#client();
-    const maxEventChars = this.#options.maxEventChars ?? defaultMaxEventChars;
-    const call = new HttpCall({ words, model: this.id, signal, maxEventChars });
-    yield* call.stream(
-      (ending, attempts) =>
-        client.chat.completions
-          .create(prepared.body, requestOptions(ending, attempts, { isRetried, headers: settings.headers }))
-          .asResponse(),
-      this.#assembly(prepared, call),
+  stream(request: ModelRequest, { signal, isRetried }: StreamOptions): AsyncIterable<ModelEvent> {
+    const call = new HttpCall({ words, model: this.id, signal, maxEventChars: this.#options.maxEventChars ?? defaultMaxEventChars });
+    let assembly: ChatAssembly | undefined;
+    return call.run(
+      () => {
+        const settings = mergeSettings(this.#options.settings, request.settings);
+        const prepared = this.#requests.make(request, settings);
+        assembly = this.#assembly(prepared, call);
+        return { send: this.#transport.send(prepared.body, { isRetried, headers: settings.headers }), sink: assembly };
+      },
+      () => assembly?.finish(call.requests) ?? [],
     );
   }
 

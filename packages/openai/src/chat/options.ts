@@ -62,6 +62,7 @@ const optionNames: { readonly [K in keyof ChatOptions]-?: true } = {
   timeoutMs: true,
   headers: true,
   fetch: true,
+  transport: true,
   prices: true,
   settings: true,
   maxEventChars: true,

@@ -6,7 +6,7 @@ import type { Dialect } from './options.js';
 import type { WireMessage } from './transcript.js';
 import { chatProvider, Transcripts } from './transcript.js';
 
-type ChatBody = OpenAI.Chat.ChatCompletionCreateParamsStreaming;
+export type ChatBody = OpenAI.Chat.ChatCompletionCreateParamsStreaming;
 
 /** A request as it is sent, with what is needed to read its answer. */
 export interface PreparedRequest {

@@ -1,7 +1,6 @@
 import type { Model, ModelEvent, ModelRequest, StreamOptions } from '@guardloop/core/model';
-import { frameFailure, HttpCall, mergeSettings } from '@guardloop/core/model';
-import type OpenAI from 'openai';
-import { openaiClient, requestOptions } from '../client.js';
+import { frameFailure, HttpCall, mergeSettings, withClientRetries } from '@guardloop/core/model';
+import { Transport } from '../client.js';
 import { openaiWords } from '../failure.js';
 import { ResponsesAssembly } from './assembly.js';
 import type { ResponsesDialect, ResponsesOptions } from './options.js';
@@ -24,7 +23,7 @@ const words = openaiWords(responsesProvider);
  * @param modelId for example `gpt-5`
  */
 export function openaiResponses(modelId: string, options: ResponsesOptions = {}): Model {
-  return new ResponsesModel(modelId, options, checkResponsesOptions(modelId, options));
+  return withClientRetries(new ResponsesModel(modelId, options, checkResponsesOptions(modelId, options)), options);
 }
 
 class ResponsesModel implements Model {
@@ -33,7 +32,7 @@ class ResponsesModel implements Model {
   readonly providerTools: readonly string[];
   readonly #options: ResponsesOptions;
   readonly #dialect: ResponsesDialect;
-  readonly #client: () => OpenAI;
+  readonly #transport: Transport<PreparedRequest['body']>;
   readonly #requests: RequestMaker;
 
   constructor(id: string, options: ResponsesOptions, where: string) {
@@ -41,26 +40,32 @@ class ResponsesModel implements Model {
     this.providerTools = providerToolNames(where, options.providerTools ?? []);
     this.#options = options;
     this.#dialect = responsesDialect(id, options);
-    this.#client = openaiClient(where, options);
+    this.#transport = new Transport(where, options, {
+      path: '/responses',
+      create: (client, body, sdkOptions) => client.responses.create(body, sdkOptions),
+    });
     this.#requests = new RequestMaker(id, this.#dialect);
   }
 
-  async *stream(request: ModelRequest, { signal, isRetried }: StreamOptions): AsyncGenerator<ModelEvent, void, undefined> {
-    const prepared = this.#requests.make(request, mergeSettings(this.#options.settings, request.settings));
-    const client = this.#client();
-    const call: HttpCall = new HttpCall({
+  stream(request: ModelRequest, { signal, isRetried }: StreamOptions): AsyncIterable<ModelEvent> {
+    let asked: { readonly prepared: PreparedRequest; readonly assembly: ResponsesAssembly } | undefined;
+    const call = new HttpCall({
       words,
       model: this.id,
       signal,
       maxEventChars: this.#options.maxEventChars ?? defaultMaxEventChars,
-      more: () => ({ demands: prepared.demands, usage: assembly.usage(call.requests) }),
+      more: () => (asked === undefined ? {} : { demands: asked.prepared.demands, usage: asked.assembly.usage(call.requests) }),
     });
-    const assembly = this.#assembly(prepared, call);
-    for (const warning of prepared.warnings) yield warning;
-    yield* call.stream((ending, attempts) => {
-      const options = requestOptions(ending, attempts, { isRetried, headers: prepared.headers });
-      return client.responses.create(prepared.body, options).asResponse();
-    }, assembly);
+    return call.run(
+      () => {
+        const prepared = this.#requests.make(request, mergeSettings(this.#options.settings, request.settings));
+        const assembly = this.#assembly(prepared, call);
+        asked = { prepared, assembly };
+        const send = this.#transport.send(prepared.body, { isRetried, headers: prepared.headers });
+        return { send, sink: assembly, warnings: prepared.warnings };
+      },
+      () => asked?.assembly.finish(call.requests) ?? [],
+    );
   }
 
   #assembly({ names }: PreparedRequest, call: HttpCall): ResponsesAssembly {
