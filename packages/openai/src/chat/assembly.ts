@@ -14,14 +14,24 @@ import { recordOf } from '@guardloop/core/model';
 import { isContentFilter } from '../failure.js';
 import type { AssembledCall } from './call-assembly.js';
 import { CallAssembly } from './call-assembly.js';
-import { readUsage } from './usage.js';
+import type { Dialect } from './dialect.js';
+import { errorIn } from './error-frame.js';
+import { finishKind } from './finish-reason.js';
+import { serverField } from './native.js';
+import type { Piece } from './think-tags.js';
+import { ThinkTags } from './think-tags.js';
+import { laterUsage, readUsage } from './usage.js';
 
 /** What an assembly must know of its request, and how it reports what breaks the protocol. */
 export interface AssemblyOptions {
   readonly names: ReadonlyMap<string, string>;
   readonly maxTokens: number | undefined;
-  readonly replayReasoning: boolean;
+  readonly dialect: Pick<Dialect, 'replayReasoning' | 'thinkTags'>;
+  /** The server that answers. */
+  readonly server: string;
   readonly prices: Prices | undefined;
+  /** Characters of text, reasoning and arguments that an answer may hold together. */
+  readonly maxChars: number;
   /** Makes the error for a breach of the protocol. */
   protocolError(what: string, isRetryable: boolean): GuardloopError;
   /** Makes the error for an error that the provider put into the stream. */
@@ -30,9 +40,6 @@ export interface AssemblyOptions {
 
 type Fields = Record<string, unknown>;
 
-const lengthReasons = new Set(['length', 'max_tokens', 'max_output_tokens', 'model_length']);
-const refusalReasons = new Set(['content_filter', 'refusal', 'safety', 'sensitive']);
-const errorReasons = new Set(['error', 'network_error', 'insufficient_system_resource', 'abort']);
 const reasoningTexts = ['reasoning_content', 'reasoning'] as const;
 
 /**
@@ -46,10 +53,15 @@ export class ChatAssembly implements AnswerAssembly {
   hasDelivered = false;
   readonly #options: AssemblyOptions;
   readonly #calls: CallAssembly;
+  /** A call of the form that tools had before `tool_calls`; counts where no other comes. */
+  readonly #oldCall: CallAssembly;
+  readonly #tags: ThinkTags;
   readonly #reasoning: Record<string, string> = {};
   readonly #reasoningDetails: JsonValue[] = [];
   #text = '';
+  #size = 0;
   #hasChoice = false;
+  #hasDelta = false;
   #finish: string | undefined;
   /** Who refused, in words that are safe to show. */
   #refusal: string | undefined;
@@ -57,12 +69,20 @@ export class ChatAssembly implements AnswerAssembly {
 
   constructor(options: AssemblyOptions) {
     this.#options = options;
-    this.#calls = new CallAssembly((what) => options.protocolError(what, false));
+    const unsupported = (what: string): GuardloopError => options.protocolError(what, false);
+    this.#calls = new CallAssembly(unsupported);
+    this.#oldCall = new CallAssembly(unsupported);
+    this.#tags = new ThinkTags(options.dialect.thinkTags);
   }
 
   /** True once the answer may end: the model has said why it stopped, or the server that it is done. */
   get isTerminal(): boolean {
     return this.isDone || this.#finish !== undefined || this.#refusal !== undefined;
+  }
+
+  /** What the server has told of usage so far; undefined where nothing. */
+  usage(requests: number): Usage | undefined {
+    return this.#usage === undefined ? undefined : readUsage(this.#usage, requests, this.#options.prices);
   }
 
   /** The events of one frame. Throws what the server reports as an error, and what breaks the protocol. */
@@ -73,34 +93,42 @@ export class ChatAssembly implements AnswerAssembly {
       this.isDone = true;
       return;
     }
-    let chunk: unknown;
-    try {
-      chunk = JSON.parse(data);
-    } catch {
-      throw this.#options.protocolError('The stream holds data that is not JSON', true);
-    }
-    yield* this.take(chunk, frame.event);
+    yield* this.#take(this.#parsed(data, frame.event), frame.event);
   }
 
-  /** The events of one chunk, or of a whole answer that was not streamed. */
-  *take(chunk: unknown, event: string): Generator<ModelEvent> {
-    const fields = recordOf(chunk);
-    if (fields === undefined) return;
-    const error = fields.error ?? (event === 'error' || fields.object === 'error' ? fields : undefined);
-    if (error !== undefined && error !== null && error !== false) {
+  #parsed(data: string, event: string): unknown {
+    try {
+      return JSON.parse(data);
+    } catch {
+      if (event === 'error') return {};
+      throw this.#options.protocolError('The stream holds data that is not JSON', true);
+    }
+  }
+
+  *#take(chunk: unknown, event: string): Generator<ModelEvent> {
+    const error = errorIn(chunk, event);
+    if (error !== undefined) {
       if (!isContentFilter(error)) throw this.#options.providerError(error);
       this.#hasChoice = true;
       this.#refusal = 'content filter';
     }
-    this.#usage = recordOf(fields.usage) ?? this.#usage;
+    const fields = recordOf(chunk);
+    if (fields === undefined) return;
     const choices: readonly unknown[] = Array.isArray(fields.choices) ? fields.choices : [];
     const choice = choices.map(recordOf).find((candidate) => candidate !== undefined && (candidate.index ?? 0) === 0);
+    this.#usage = laterUsage(this.#usage, fields, choice);
     if (choice === undefined) return;
     this.#hasChoice = true;
-    yield* this.#takeDelta(recordOf(choice.delta) ?? recordOf(choice.message) ?? {});
-    if (typeof choice.finish_reason === 'string' && choice.finish_reason !== '') this.#finish = choice.finish_reason;
-    if (this.#finish !== undefined && errorReasons.has(this.#finish))
-      throw this.#options.providerError(choice.error ?? { code: this.#finish });
+    yield* this.#takeDelta(this.#deltaOf(choice));
+    if (typeof choice.finish_reason === 'string' && choice.finish_reason.trim() !== '') this.#finish = choice.finish_reason;
+    if (this.#finish !== undefined && finishKind(this.#finish) === 'error') throw this.#options.providerError(stopError(this.#finish));
+  }
+
+  /** A whole message counts only where no delta came before: some servers repeat the answer so at its end. */
+  #deltaOf(choice: Fields): Fields {
+    const delta = recordOf(choice.delta);
+    if (delta !== undefined) this.#hasDelta = true;
+    return delta ?? (this.#hasDelta ? undefined : recordOf(choice.message)) ?? {};
   }
 
   /** The last events: the calls, then `end`. Throws if the answer is not whole. */
@@ -108,7 +136,9 @@ export class ChatAssembly implements AnswerAssembly {
     if (!this.#hasChoice && this.isDone) throw this.#options.protocolError('The answer holds no choice', true);
     if (!this.isTerminal)
       throw this.#options.protocolError('The stream ended before the answer was whole: neither a finish reason nor [DONE] was seen', true);
-    const assembled = this.#calls.all();
+    const waiting = [...this.#takePieces(this.#tags.end())];
+    const own = this.#calls.all();
+    const assembled = own.length > 0 ? own : this.#oldCall.all();
     const stopReason = this.#stopReason(assembled.length > 0);
     const isCut = stopReason === 'length' || stopReason === 'refusal';
     const calls = isCut ? [] : assembled.map((call) => this.#modelCall(call));
@@ -116,6 +146,7 @@ export class ChatAssembly implements AnswerAssembly {
     const native = isCut ? undefined : this.#native(assembled, calls);
     const detail = this.#detail(stopReason, calls, usage);
     return [
+      ...waiting,
       ...calls.map((call): ModelEvent => ({ type: 'tool.call', call })),
       {
         type: 'end',
@@ -129,31 +160,48 @@ export class ChatAssembly implements AnswerAssembly {
 
   *#takeDelta(delta: Fields): Generator<ModelEvent> {
     if (Object.keys(recordOf(delta.audio) ?? {}).length > 0) throw this.#unsupported('audio');
-    if (typeof recordOf(delta.function_call)?.name === 'string') throw this.#unsupported('a function_call of the old form');
     if (typeof delta.refusal === 'string' && delta.refusal !== '') this.#refusal = 'refusal by the model';
     yield* this.#takeReasoning(delta);
     if (typeof delta.content === 'string') yield* this.#takeText(delta.content);
     else if (Array.isArray(delta.content)) yield* this.#takeParts(delta.content);
-    for (const { index, text } of this.#calls.take(delta.tool_calls)) yield { type: 'tool.delta', index, text };
+    for (const { index, text } of this.#calls.take(delta.tool_calls)) {
+      this.#grow(text.length);
+      yield { type: 'tool.delta', index, text };
+    }
+    if (recordOf(delta.function_call) !== undefined)
+      for (const { text } of this.#oldCall.take({ index: 0, function: delta.function_call })) this.#grow(text.length);
   }
 
   *#takeText(text: string): Generator<ModelEvent> {
-    if (text === '') return;
-    this.#text += text;
-    this.hasDelivered = true;
-    yield { type: 'text.delta', text };
+    yield* this.#takePieces(this.#tags.push(text));
+  }
+
+  *#takePieces(pieces: readonly Piece[]): Generator<ModelEvent> {
+    for (const { type, text } of pieces) {
+      this.#grow(text.length);
+      this.hasDelivered = true;
+      if (type === 'text') this.#text += text;
+      yield { type: `${type}.delta`, text };
+    }
   }
 
   *#takeReasoning(delta: Fields): Generator<ModelEvent> {
     const name = reasoningTexts.find((field) => typeof delta[field] === 'string' && delta[field] !== '');
-    if (Array.isArray(delta.reasoning_details)) this.#reasoningDetails.push(...(delta.reasoning_details as JsonValue[]));
+    const details: readonly unknown[] = Array.isArray(delta.reasoning_details) ? delta.reasoning_details : [];
+    for (const detail of details) {
+      this.#grow(JSON.stringify(detail).length);
+      this.#reasoningDetails.push(detail as JsonValue);
+    }
     if (name !== undefined) yield* this.#takeReasoningText(name, String(delta[name]));
+    else {
+      const texts = details.flatMap((detail) => [recordOf(detail)?.text, recordOf(detail)?.summary]);
+      for (const text of texts) if (typeof text === 'string' && text !== '') yield* this.#takePieces([{ type: 'reasoning', text }]);
+    }
   }
 
   *#takeReasoningText(name: (typeof reasoningTexts)[number], text: string): Generator<ModelEvent> {
     this.#reasoning[name] = `${this.#reasoning[name] ?? ''}${text}`;
-    this.hasDelivered = true;
-    yield { type: 'reasoning.delta', text };
+    yield* this.#takePieces([{ type: 'reasoning', text }]);
   }
 
   /** Content as parts, as some servers send it. */
@@ -171,10 +219,16 @@ export class ChatAssembly implements AnswerAssembly {
     for (const text of texts) if (typeof text === 'string' && text !== '') yield* this.#takeReasoningText('reasoning_content', text);
   }
 
+  #grow(chars: number): void {
+    this.#size += chars;
+    if (this.#size > this.#options.maxChars)
+      throw this.#options.protocolError(`The answer is longer than ${this.#options.maxChars} characters`, false);
+  }
+
   #stopReason(hasCalls: boolean): StopReason {
-    const finish = this.#finish ?? '';
-    if (this.#refusal !== undefined || refusalReasons.has(finish)) return 'refusal';
-    if (lengthReasons.has(finish)) return 'length';
+    const kind = finishKind(this.#finish ?? 'stop');
+    if (this.#refusal !== undefined || kind === 'refusal') return 'refusal';
+    if (kind === 'length') return 'length';
     return hasCalls ? 'tools' : 'stop';
   }
 
@@ -194,12 +248,16 @@ export class ChatAssembly implements AnswerAssembly {
   #native(assembled: readonly AssembledCall[], calls: readonly ModelCall[]): JsonObject | undefined {
     if (!calls.every((call) => 'input' in call && recordOf(call.input) !== undefined)) return undefined;
     if (this.#text === '' && calls.length === 0) return undefined;
-    const keepsExtensions = this.#options.replayReasoning;
+    const keepsExtensions = this.#options.dialect.replayReasoning;
+    const extensions: JsonObject = {
+      ...this.#reasoning,
+      ...(this.#reasoningDetails.length > 0 ? { reasoning_details: this.#reasoningDetails } : {}),
+    };
+    const hasExtensions = Object.keys(extensions).length > 0 || assembled.some((call) => Object.keys(call.extensions).length > 0);
     return {
       role: 'assistant',
       content: this.#text === '' ? null : this.#text,
-      ...(keepsExtensions ? this.#reasoning : {}),
-      ...(keepsExtensions && this.#reasoningDetails.length > 0 ? { reasoning_details: this.#reasoningDetails } : {}),
+      ...(keepsExtensions ? extensions : {}),
       ...(assembled.length === 0
         ? {}
         : {
@@ -210,6 +268,7 @@ export class ChatAssembly implements AnswerAssembly {
               function: { name: call.name, arguments: call.input },
             })),
           }),
+      ...(keepsExtensions && hasExtensions ? { [serverField]: this.#options.server } : {}),
     };
   }
 
@@ -224,4 +283,10 @@ export class ChatAssembly implements AnswerAssembly {
   #unsupported(feature: string): GuardloopError {
     return this.#options.protocolError(`The answer holds ${feature}, which this adapter does not support`, false);
   }
+}
+
+/** The error that a finish reason stands for: DeepSeek says `insufficient_system_resource` when it is overloaded. */
+function stopError(reason: string): Fields {
+  const code = reason.trim().toLowerCase();
+  return { code, ...(/insufficient_system|overload/.test(code) ? { status: 503 } : {}) };
 }

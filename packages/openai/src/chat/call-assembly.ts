@@ -15,7 +15,10 @@ export interface AssembledCall {
 interface OpenCall {
   id: string;
   name: string;
+  /** The text of the arguments so far, as pieces that follow one another. */
   input: string;
+  /** Each piece as it came. */
+  readonly pieces: string[];
   readonly index: number | undefined;
   readonly extensions: Record<string, JsonObject[string]>;
 }
@@ -37,28 +40,34 @@ export class CallAssembly {
 
   /** Takes the `tool_calls` of one delta; answers with the pieces of arguments, by order of first appearance. */
   take(deltas: unknown): readonly { readonly index: number; readonly text: string }[] {
-    if (!Array.isArray(deltas)) return [];
+    const list: readonly unknown[] = Array.isArray(deltas) ? deltas : [deltas];
     const pieces: { index: number; text: string }[] = [];
     const touched = new Set<OpenCall>();
-    for (const delta of deltas.map(recordOf)) {
+    for (const delta of list.map(recordOf)) {
       if (delta === undefined) continue;
       if (delta.type === 'custom' || recordOf(delta.custom) !== undefined)
         throw this.#unsupported('The answer holds a custom tool call, which this adapter does not support');
       const call = this.#callOf(delta, touched);
       touched.add(call);
-      const text = this.#add(call, delta);
+      const text = add(call, delta);
       if (text !== '') pieces.push({ index: this.#calls.indexOf(call), text });
     }
     return pieces;
   }
 
+  /** The calls in order of first appearance. */
   all(): readonly AssembledCall[] {
-    return this.#calls;
+    return this.#calls.map(({ id, name, input, pieces, extensions }) => ({
+      id,
+      name,
+      input: isJson(input) ? input : (repeatedInput(pieces) ?? input),
+      extensions,
+    }));
   }
 
   #callOf(delta: Fields, touched: ReadonlySet<OpenCall>): OpenCall {
-    const id = textOf(delta.id);
-    const index = typeof delta.index === 'number' ? delta.index : undefined;
+    const id = idOf(delta.id);
+    const index = indexOf(delta.index);
     const name = textOf(recordOf(delta.function)?.name);
     const isAt = (call: OpenCall): boolean => index === undefined || call.index === undefined || call.index === index;
     const same = id === '' ? undefined : this.#calls.findLast((call) => call.id === id && isAt(call));
@@ -70,25 +79,28 @@ export class CallAssembly {
   }
 
   #open(id: string, index: number | undefined): OpenCall {
-    const call: OpenCall = { id, name: '', input: '', index, extensions: {} };
+    const call: OpenCall = { id, name: '', input: '', pieces: [], index, extensions: {} };
     this.#calls.push(call);
     return call;
-  }
-
-  #add(call: OpenCall, delta: Fields): string {
-    if (call.id === '') call.id = textOf(delta.id);
-    const name = textOf(recordOf(delta.function)?.name);
-    if (name !== call.name) call.name += name;
-    for (const [key, value] of Object.entries(delta)) {
-      if (!ownFields.has(key) && value !== undefined && value !== null) call.extensions[key] = value as JsonObject[string];
-    }
-    const text = inputText(delta);
-    call.input += text;
-    return text;
   }
 }
 
 const ownFields = new Set(['index', 'id', 'type', 'function']);
+
+function add(call: OpenCall, delta: Fields): string {
+  if (call.id === '') call.id = idOf(delta.id);
+  const name = textOf(recordOf(delta.function)?.name);
+  // Repeated as a whole, or so far, or in pieces.
+  if (name.startsWith(call.name)) call.name = name;
+  else call.name += name;
+  for (const [key, value] of Object.entries(delta)) {
+    if (!ownFields.has(key) && value !== undefined && value !== null) call.extensions[key] = value as JsonObject[string];
+  }
+  const text = inputText(delta);
+  if (text !== '') call.pieces.push(text);
+  call.input += text;
+  return text;
+}
 
 /** True if a piece that names a tool again can belong to the call: the name repeated, or the rest of a name before any argument. */
 function canGoOn(call: OpenCall, name: string, text: string): boolean {
@@ -96,8 +108,28 @@ function canGoOn(call: OpenCall, name: string, text: string): boolean {
   return text === '' || !isWhole(call.input);
 }
 
+/**
+ * The arguments where a server sends all of them so far with every piece, or sends the whole once more at the end (vercel/ai#12052). Read so
+ * only where the pieces that follow one another cannot even be the beginning of JSON: a server's own pieces are never taken apart.
+ */
+function repeatedInput(pieces: readonly string[]): string | undefined {
+  let input = '';
+  let isRepeated = false;
+  for (const piece of pieces) {
+    const repeats = input.trimStart().startsWith('{') && piece.startsWith(input);
+    // After these a piece of JSON may begin with what the text begins with.
+    if (repeats && /[:,[]\s*$/.test(input)) return undefined;
+    isRepeated ||= repeats;
+    input = repeats ? piece : input + piece;
+  }
+  return isRepeated && isWhole(input) ? input : undefined;
+}
+
 function isWhole(input: string): boolean {
-  if (!input.trimEnd().endsWith('}')) return false;
+  return input.trimEnd().endsWith('}') && isJson(input);
+}
+
+function isJson(input: string): boolean {
   try {
     JSON.parse(input);
     return true;
@@ -114,4 +146,14 @@ function inputText(delta: Fields): string {
 
 function textOf(value: unknown): string {
   return typeof value === 'string' ? value : '';
+}
+
+/** Some servers number their ids. */
+function idOf(value: unknown): string {
+  return typeof value === 'number' ? String(value) : textOf(value);
+}
+
+function indexOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return value;
+  return typeof value === 'string' && /^\d+$/.test(value) ? Number(value) : undefined;
 }

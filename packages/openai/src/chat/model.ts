@@ -3,13 +3,17 @@ import { frameFailure, HttpCall, mergeSettings, withClientRetries } from '@guard
 import { Transport } from '../client.js';
 import { openaiWords } from '../failure.js';
 import { ChatAssembly } from './assembly.js';
-import type { ChatOptions, Dialect } from './options.js';
-import { checkChatOptions, dialectOf } from './options.js';
+import type { Dialect } from './dialect.js';
+import { dialectOf } from './dialect.js';
+import { chatProvider } from './native.js';
+import type { ChatOptions } from './options.js';
+import { checkChatOptions } from './options.js';
 import type { ChatBody, PreparedRequest } from './request.js';
 import { RequestMaker } from './request.js';
-import { chatProvider } from './transcript.js';
 
 const defaultMaxEventChars = 8 * 1024 * 1024;
+/** What an answer may hold in all, in longest events. */
+const mostEvents = 16;
 const words = openaiWords(chatProvider);
 
 /**
@@ -29,6 +33,7 @@ class ChatModel implements Model {
   readonly provider = chatProvider;
   readonly #options: ChatOptions;
   readonly #dialect: Dialect;
+  readonly #server: string;
   readonly #transport: Transport<ChatBody>;
   readonly #requests: RequestMaker;
 
@@ -36,22 +41,34 @@ class ChatModel implements Model {
     this.id = id;
     this.#options = options;
     this.#dialect = dialectOf(options);
+    this.#server = serverOf(options);
     this.#transport = new Transport(where, options, {
       path: '/chat/completions',
       create: (client, body, sdkOptions) => client.chat.completions.create(body, sdkOptions),
     });
-    this.#requests = new RequestMaker(id, this.#dialect);
+    this.#requests = new RequestMaker(id, this.#dialect, this.#server);
   }
 
   stream(request: ModelRequest, { signal, isRetried }: StreamOptions): AsyncIterable<ModelEvent> {
-    const call = new HttpCall({ words, model: this.id, signal, maxEventChars: this.#options.maxEventChars ?? defaultMaxEventChars });
     let assembly: ChatAssembly | undefined;
+    let prepared: PreparedRequest | undefined;
+    const call: HttpCall = new HttpCall({
+      words,
+      model: this.id,
+      signal,
+      maxEventChars: this.#options.maxEventChars ?? defaultMaxEventChars,
+      more: () => ({ usage: assembly?.usage(call.requests), demands: prepared?.demands }),
+    });
     return call.run(
       () => {
         const settings = mergeSettings(this.#options.settings, request.settings);
-        const prepared = this.#requests.make(request, settings);
+        prepared = this.#requests.make(request, settings);
         assembly = this.#assembly(prepared, call);
-        return { send: this.#transport.send(prepared.body, { isRetried, headers: settings.headers }), sink: assembly };
+        return {
+          send: this.#transport.send(prepared.body, { isRetried, headers: settings.headers }),
+          sink: assembly,
+          warnings: prepared.warnings,
+        };
       },
       () => assembly?.finish(call.requests) ?? [],
     );
@@ -61,10 +78,18 @@ class ChatModel implements Model {
     return new ChatAssembly({
       names,
       maxTokens,
-      replayReasoning: this.#dialect.replayReasoning,
+      server: this.#server,
+      dialect: this.#dialect,
       prices: this.#options.prices,
+      maxChars: mostEvents * (this.#options.maxEventChars ?? defaultMaxEventChars),
       protocolError: (what, isRetryable) => call.protocolError(what, isRetryable),
       providerError: (error) => frameFailure(error, words, call.state()),
     });
   }
+}
+
+/** The server, as far as the options tell: what one server's reasoning refers to means nothing to another. */
+function serverOf({ baseURL, client }: ChatOptions): string {
+  const url = baseURL ?? client?.baseURL;
+  return url !== undefined && URL.canParse(url) ? new URL(url).host : 'api.openai.com';
 }

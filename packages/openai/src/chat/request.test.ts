@@ -14,8 +14,8 @@ import { mergeSettings } from '@guardloop/core/model';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkChatRequest } from '../../../testing/src/requests/openai-chat.js';
-import type { ChatDialect } from './options.js';
-import { dialectOf } from './options.js';
+import type { ChatDialect } from './dialect.js';
+import { dialectOf } from './dialect.js';
 import { RequestMaker } from './request.js';
 
 const user = { origin: 'user', integrity: 'trusted' } as const;
@@ -71,7 +71,7 @@ const lookup: ToolSpec = {
 type Body = { readonly messages: Record<string, unknown>[] } & Record<string, unknown>;
 
 function maker(dialect: ChatDialect = {}): (request: Partial<ModelRequest>) => Body {
-  const requests = new RequestMaker('gpt-5', dialectOf(dialect));
+  const requests = new RequestMaker('gpt-5', dialectOf(dialect), 'api.openai.com');
   return (request) => {
     const full: ModelRequest = { agent: 'a', turn: 1, system: '', messages: [asks('u', 'hi')], tools: [], settings: {}, ...request };
     return JSON.parse(JSON.stringify(requests.make(full, full.settings).body)) as Body;

@@ -1,12 +1,16 @@
-import type { JsonObject, ModelRequest, ModelSettings, ToolSpec } from '@guardloop/core/model';
+import type { ModelRequest, ModelSettings, ToolSpec } from '@guardloop/core/model';
 import { GuardloopError, namesByWire, wellFormed, wellFormedText, wireName, wireToolSchema } from '@guardloop/core/model';
 import type OpenAI from 'openai';
 import { fitsStrictSubset } from '../wire/strict-schema.js';
-import type { Dialect } from './options.js';
-import type { WireMessage } from './transcript.js';
-import { chatProvider, Transcripts } from './transcript.js';
+import type { Dialect } from './dialect.js';
+import type { Warning } from './parts.js';
+import type { WireMessage } from './role-order.js';
+import { addInTurn, endInTurn } from './role-order.js';
+import { settingFields } from './settings.js';
+import { Transcripts } from './transcript.js';
 
 export type ChatBody = OpenAI.Chat.ChatCompletionCreateParamsStreaming;
+type WireTool = OpenAI.Chat.ChatCompletionFunctionTool;
 
 /** A request as it is sent, with what is needed to read its answer. */
 export interface PreparedRequest {
@@ -15,74 +19,77 @@ export interface PreparedRequest {
   readonly names: ReadonlyMap<string, string>;
   /** The token limit that was sent. */
   readonly maxTokens: number | undefined;
+  /** What was dropped or changed of this request, and of tools and items that it sends for the first time. */
+  readonly warnings: readonly Warning[];
+  /** What not every server and model takes, for the error should the request be refused. */
+  readonly demands: readonly string[];
 }
 
-interface OfferedTools {
-  readonly wire: readonly OpenAI.Chat.ChatCompletionFunctionTool[];
-  readonly names: ReadonlyMap<string, string>;
-}
-
-/** Fields that `extra` may not set: they belong to the conversation, or would let in what no guardrail sees. */
-const reservedFields = new Set([
-  'model',
-  'messages',
-  'stream',
-  'n',
-  'tools',
-  'tool_choice',
-  'functions',
-  'function_call',
-  'response_format',
-  'web_search_options',
-  'audio',
-  'modalities',
-]);
-
-/** Makes the requests of one model; keeps the wire form of items and tool lists between them. */
+/** Makes the requests of one model; keeps the wire form of items and tools between them. */
 export class RequestMaker {
   readonly #model: string;
   readonly #dialect: Dialect;
   readonly #transcripts: Transcripts;
-  readonly #tools = new WeakMap<readonly ToolSpec[], OfferedTools>();
+  readonly #tools = new WeakMap<ToolSpec, WireTool>();
+  readonly #names = new WeakMap<readonly ToolSpec[], ReadonlyMap<string, string>>();
+  #toolWarnings: Warning[] = [];
 
-  constructor(model: string, dialect: Dialect) {
+  /** `server` names the server that the requests go to. */
+  constructor(model: string, dialect: Dialect, server: string) {
     this.#model = model;
     this.#dialect = dialect;
-    this.#transcripts = new Transcripts(dialect);
+    this.#transcripts = new Transcripts({ ...dialect, server });
   }
 
+  /** Throws `CONFIG_INVALID` for what the API would refuse, `INTERNAL` for a history that no request can hold. */
   make(request: ModelRequest, settings: ModelSettings): PreparedRequest {
-    const { wire: tools, names } = this.#offered(request.tools);
-    const extra = extraFields(settings);
-    const limit = 'max_tokens' in extra || 'max_completion_tokens' in extra ? {} : { [this.#dialect.maxTokensField]: settings.maxTokens };
+    const names = this.#namesOf(request.tools);
+    const { fields: settingsOfBody, warnings, maxTokens, parallelToolCalls } = settingFields(settings, this.#dialect);
+    const { messages, calledTools } = this.#messages(request);
+    const offer = this.#offer(request, calledTools);
     const fields = {
       model: this.#model,
-      messages: this.#messages(request),
+      messages,
       stream: true,
       stream_options: this.#dialect.streamUsage ? { include_usage: true } : undefined,
-      ...(tools.length === 0 ? {} : { tools, tool_choice: toolChoice(request, names), parallel_tool_calls: settings.parallelToolCalls }),
+      ...(offer.tools.length === 0 ? {} : { tools: offer.tools, tool_choice: offer.choice, parallel_tool_calls: parallelToolCalls }),
       response_format: this.#responseFormat(request),
-      temperature: settings.temperature,
-      top_p: settings.topP,
-      ...limit,
-      stop:
-        settings.stopSequences === undefined || settings.stopSequences.length === 0
-          ? undefined
-          : settings.stopSequences.map(wellFormedText),
-      reasoning_effort: this.#reasoningEffort(settings.reasoning),
-      ...extra,
+      ...settingsOfBody,
     };
     const body = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as unknown as ChatBody;
-    return { body, names, maxTokens: settings.maxTokens };
+    const toolWarnings = this.#toolWarnings;
+    this.#toolWarnings = [];
+    return {
+      body,
+      names,
+      maxTokens,
+      warnings: [...warnings, ...offer.warnings, ...toolWarnings, ...this.#transcripts.takeWarnings()],
+      demands: demandsOf(body),
+    };
   }
 
-  #messages(request: ModelRequest): WireMessage[] {
+  #messages(request: ModelRequest): { readonly messages: WireMessage[]; readonly calledTools: ReadonlySet<string> } {
+    const isInTurn = this.#dialect.roleOrder === 'alternating';
     const messages: WireMessage[] = [];
+    const add = (message: WireMessage): void => {
+      if (isInTurn) addInTurn(messages, message);
+      else messages.push(message);
+    };
     const system = this.#systemText(request);
     if (system !== '') messages.push({ role: this.#dialect.systemRole, content: system });
-    for (const message of this.#transcripts.encode(request.messages)) messages.push(message);
-    if (request.note !== undefined && request.note !== '') messages.push({ role: 'user', content: wellFormedText(request.note) });
-    return messages;
+    const { messages: transcript, calledTools } = this.#transcripts.encode(request.messages);
+    for (const [index, message] of transcript.entries()) {
+      // The transcript is in order already: only its first message can meet the instructions.
+      if (index === 0) add(message);
+      else messages.push(message);
+    }
+    if (request.note !== undefined && request.note !== '') add({ role: 'user', content: wellFormedText(request.note) });
+    if (isInTurn) endInTurn(messages);
+    if (messages.length > 0) return { messages, calledTools };
+    throw new GuardloopError(
+      'INTERNAL',
+      `The view of agent ${request.agent} holds nothing that a model could answer (turn ${request.turn}), and there are no instructions. A view must keep at least one item with content.`,
+    );
   }
 
   #systemText(request: ModelRequest): string {
@@ -92,16 +99,54 @@ export class RequestMaker {
     return system === '' ? wanted : `${system}\n\n${wanted}`;
   }
 
-  #offered(specs: readonly ToolSpec[]): OfferedTools {
-    let offered = this.#tools.get(specs);
-    if (offered === undefined) {
-      offered = { wire: specs.map((spec) => this.#wireTool(spec)), names: namesByWire(specs.map((spec) => spec.name)) };
-      this.#tools.set(specs, offered);
-    }
-    return offered;
+  /** The tools and the choice among them, as far as the server takes one. */
+  #offer(request: ModelRequest, calledTools: ReadonlySet<string>): Offer {
+    const { toolChoice: reach } = this.#dialect;
+    const { toolChoice: choice, tools } = request;
+    if (typeof choice === 'object' && !tools.some(({ name }) => name === choice.tool))
+      throw new GuardloopError(
+        'CONFIG_INVALID',
+        `The tool choice names ${choice.tool}, which agent ${request.agent} does not offer in this turn.`,
+      );
+    if (tools.length === 0 || (choice === 'none' && reach === 'auto')) return declared(this.#dialect, calledTools);
+    const isOne = typeof choice === 'object' && reach !== 'any';
+    const wire = (isOne ? tools.filter(({ name }) => name === choice.tool) : tools).map((spec) => this.#wireToolOnce(spec));
+    if (reach === 'auto') return { tools: wire, choice: undefined, warnings: lostChoice(choice) };
+    if (typeof choice !== 'object') return { tools: wire, choice, warnings: [] };
+    return { tools: wire, choice: isOne ? 'required' : { type: 'function', function: { name: wireName(choice.tool) } }, warnings: [] };
   }
 
-  #wireTool(spec: ToolSpec): OpenAI.Chat.ChatCompletionFunctionTool {
+  #namesOf(specs: readonly ToolSpec[]): ReadonlyMap<string, string> {
+    let names = this.#names.get(specs);
+    if (names === undefined) {
+      names = namesByWire(specs.map((spec) => spec.name));
+      this.#names.set(specs, names);
+    }
+    return names;
+  }
+
+  #wireToolOnce(spec: ToolSpec): WireTool {
+    let tool = this.#tools.get(spec);
+    if (tool === undefined) {
+      tool = this.#wireTool(spec);
+      this.#tools.set(spec, tool);
+      const { name } = tool.function;
+      if (name !== spec.name)
+        this.#toolWarnings.push(
+          warning('name', `Tool ${wellFormedText(spec.name)} goes to the provider as ${name}, which takes no other names.`),
+        );
+      if (tool.function.strict !== true && wireToolSchema(spec.schema).isWidened)
+        this.#toolWarnings.push(
+          warning(
+            'schema',
+            `The alternatives in the input of tool ${name} were offered together: the provider takes none at the root of a schema.`,
+          ),
+        );
+    }
+    return tool;
+  }
+
+  #wireTool(spec: ToolSpec): WireTool {
     const isStrict = this.#dialect.strictSchemas && fitsStrictSubset(spec.schema);
     return {
       type: 'function',
@@ -127,36 +172,41 @@ export class RequestMaker {
       },
     };
   }
-
-  #reasoningEffort(reasoning: ModelSettings['reasoning']): string | undefined {
-    if (typeof reasoning === 'object') {
-      throw invalid('settings.reasoning is a token budget, which Chat Completions does not have. Give it as low, medium or high.');
-    }
-    if (reasoning !== 'off') return reasoning;
-    return this.#dialect.reasoningOff === 'omit' ? undefined : this.#dialect.reasoningOff;
-  }
 }
 
-function toolChoice(request: ModelRequest, names: ReadonlyMap<string, string>): ChatBody['tool_choice'] {
-  const choice = request.toolChoice;
-  if (typeof choice !== 'object') return choice;
-  const name = wireName(choice.tool);
-  if (!names.has(name)) throw invalid(`The tool choice names ${choice.tool}, which agent ${request.agent} does not offer in this turn.`);
-  return { type: 'function', function: { name } };
+function demandsOf(body: ChatBody): readonly string[] {
+  const demands: readonly (readonly [boolean, string])[] = [
+    [body.stream_options !== undefined, 'usage in the stream (option streamUsage)'],
+    [body.reasoning_effort !== undefined, 'a reasoning effort'],
+    [body.temperature !== undefined || body.top_p !== undefined, 'temperature or topP'],
+    [body.stop !== undefined, 'stop sequences'],
+    [body.max_completion_tokens !== undefined, 'max_completion_tokens (option maxTokensField)'],
+    [body.parallel_tool_calls !== undefined, 'parallelToolCalls'],
+    [body.response_format?.type === 'json_schema', 'an answer that fits a schema (option structuredOutput)'],
+    [body.tools?.some((tool) => tool.type === 'function' && tool.function.strict === true) === true, 'strict tools (option strictSchemas)'],
+  ];
+  return demands.flatMap(([isMade, what]) => (isMade ? [what] : []));
 }
 
-function extraFields(settings: ModelSettings): JsonObject {
-  const extra = settings.extra?.[chatProvider];
-  if (extra === undefined) return {};
-  const reserved = Object.keys(extra).filter((field) => reservedFields.has(field));
-  if (reserved.length > 0) {
-    throw invalid(
-      `settings.extra['${chatProvider}'] sets ${reserved.join(', ')}, which the adapter makes itself or does not let through. Use the settings of agent and run.`,
-    );
-  }
-  return wellFormed(extra) as JsonObject;
+interface Offer {
+  readonly tools: readonly WireTool[];
+  readonly choice: ChatBody['tool_choice'];
+  readonly warnings: readonly Warning[];
 }
 
-function invalid(message: string): GuardloopError {
-  return new GuardloopError('CONFIG_INVALID', message);
+function declared({ calledTools: way, toolChoice }: Dialect, names: ReadonlySet<string>): Offer {
+  if (way === 'omit' || names.size === 0) return { tools: [], choice: undefined, warnings: [] };
+  const tools = [...names].map(
+    (name): WireTool => ({ type: 'function', function: { name, parameters: { type: 'object', properties: {} } } }),
+  );
+  return { tools, choice: toolChoice === 'auto' ? undefined : 'none', warnings: [] };
+}
+
+function lostChoice(choice: ModelRequest['toolChoice']): readonly Warning[] {
+  if (choice === undefined || choice === 'auto' || choice === 'none') return [];
+  return [warning('setting', 'toolChoice was left out: this server cannot be told to call a tool (option toolChoice).')];
+}
+
+function warning(about: string, message: string): Warning {
+  return { type: 'warning', about, message };
 }

@@ -1,24 +1,13 @@
-import type {
-  AssistantMessage,
-  FilePart,
-  ImagePart,
-  JsonObject,
-  JsonValue,
-  Message,
-  Part,
-  ToolMessage,
-  UserMessage,
-} from '@guardloop/core/model';
-import { GuardloopError, shortHash, wellFormed, wellFormedJson, wellFormedJsonText, wellFormedText, wireName } from '@guardloop/core/model';
+import type { AssistantMessage, Message, Part, ToolMessage, UserMessage } from '@guardloop/core/model';
+import { OpenCalls, shortHash, wellFormedJson, wellFormedText, wireName } from '@guardloop/core/model';
 import type OpenAI from 'openai';
-import type { WirePart } from './parts.js';
-import { standIn, wirePart } from './parts.js';
-
-export type WireMessage = OpenAI.Chat.ChatCompletionMessageParam;
-type WireCall = OpenAI.Chat.ChatCompletionMessageFunctionToolCall;
-
-/** The maker of native messages, and the name under which `settings.extra` reaches this adapter. */
-export const chatProvider = 'openai.chat';
+import type { Dialect } from './dialect.js';
+import type { Replay, WireCall } from './native.js';
+import { replayed } from './native.js';
+import type { Warning, WirePart } from './parts.js';
+import { encodePart, standIn } from './parts.js';
+import type { WireMessage } from './role-order.js';
+import { addInTurn } from './role-order.js';
 
 interface AssistantForm {
   /** One for each call, in call order. */
@@ -29,7 +18,19 @@ interface AssistantForm {
 
 interface ToolForm {
   readonly message: OpenAI.Chat.ChatCompletionToolMessageParam;
-  readonly media: readonly (ImagePart | FilePart)[];
+  readonly tool: string;
+  /** Images and files, which follow once all calls of the turn are answered. */
+  readonly media: readonly WirePart[];
+}
+
+/** What a transcript is encoded for. */
+export type TranscriptDialect = Pick<Dialect, 'callIds' | 'roleOrder' | 'callContent' | 'media'> & Replay;
+
+/** The wire messages of a view. Valid until the next call; copy them to keep them. */
+export interface EncodedTranscript {
+  readonly messages: readonly WireMessage[];
+  /** Wire names of the tools that were called. */
+  readonly calledTools: ReadonlySet<string>;
 }
 
 /**
@@ -37,16 +38,19 @@ interface ToolForm {
  * adds only what is new. One for each model, because the dialect shapes the forms.
  */
 export class Transcripts {
-  readonly #replayReasoning: boolean;
-  readonly #forms = new WeakMap<Message, WireMessage | AssistantForm | ToolForm>();
+  readonly dialect: TranscriptDialect;
+  readonly #users = new WeakMap<UserMessage, WireMessage>();
+  readonly #answers = new WeakMap<AssistantMessage, AssistantForm>();
+  readonly #results = new WeakMap<ToolMessage, ToolForm>();
   readonly #byMessages = new WeakMap<readonly Message[], Transcript>();
+  #warnings: Warning[] = [];
 
-  constructor(options: { readonly replayReasoning: boolean }) {
-    this.#replayReasoning = options.replayReasoning;
+  constructor(dialect: TranscriptDialect) {
+    this.dialect = dialect;
   }
 
-  /** The wire messages of a view, without instructions and note. Valid until the next call; copy it to keep it. */
-  encode(messages: readonly Message[]): readonly WireMessage[] {
+  /** The wire messages of a view, without instructions and note. Throws `INTERNAL` for calls and results that do not stand in pairs. */
+  encode(messages: readonly Message[]): EncodedTranscript {
     let transcript = this.#byMessages.get(messages);
     if (transcript === undefined || !transcript.isPrefixOf(messages)) {
       transcript = new Transcript(this);
@@ -55,55 +59,75 @@ export class Transcripts {
     return transcript.catchUp(messages);
   }
 
+  /** What was dropped or changed of the items whose forms were made since the last call. */
+  takeWarnings(): readonly Warning[] {
+    const warnings = this.#warnings;
+    this.#warnings = [];
+    return warnings;
+  }
+
   user(message: UserMessage): WireMessage {
-    return this.#form(message, () => ({ role: 'user', content: userContent(message.parts) })) as WireMessage;
+    return kept(this.#users, message, () => ({ role: 'user', content: this.#content(message) }));
   }
 
   /** `isTaken` tells which wire ids the request already holds: a kept form that would repeat one is made anew for it. */
   assistant(message: AssistantMessage, isTaken: (id: string) => boolean): AssistantForm {
-    const kept = this.#forms.get(message) as AssistantForm | undefined;
-    if (kept !== undefined && !kept.ids.some(isTaken)) return kept;
-    const ids = wireIds(message, isTaken);
-    const form: AssistantForm = { ids, message: this.#nativeForm(message, ids) ?? neutralForm(message, ids) };
-    if (kept === undefined) this.#forms.set(message, form);
+    const known = this.#answers.get(message);
+    if (known !== undefined && !known.ids.some(isTaken)) return known;
+    const ids = wireIds(message, { isTaken, kind: this.dialect.callIds });
+    const native = replayed(message, ids, this.dialect);
+    const form: AssistantForm = { ids, message: this.#withContent(native?.message ?? neutralForm(message, ids)) };
+    if (known === undefined) {
+      this.#answers.set(message, form);
+      if (native?.dropped !== undefined) this.#warn('native', native.dropped, message.id);
+    }
     return form;
   }
 
   tool(message: ToolMessage, wireId: string): ToolForm {
-    const form = this.#form(message, () => toolForm(message, wireId)) as ToolForm;
+    const form = kept(this.#results, message, () => this.#toolForm(message, wireId));
     return form.message.tool_call_id === wireId ? form : { ...form, message: { ...form.message, tool_call_id: wireId } };
   }
 
-  #form(message: Message, make: () => WireMessage | ToolForm): WireMessage | AssistantForm | ToolForm {
-    let form = this.#forms.get(message);
-    if (form === undefined) {
-      form = make();
-      this.#forms.set(message, form);
-    }
-    return form;
+  #content(message: UserMessage): string | WirePart[] {
+    const filled = message.parts.filter((part) => part.type !== 'text' || part.text !== '');
+    const wire = filled.map((part) => this.#part(part, message.id));
+    return textOf(wire) ?? wire;
   }
 
-  /** The provider's own message, byte for byte, if it is ours and whole; only ids that the API would refuse are put right. */
-  #nativeForm(message: AssistantMessage, ids: readonly string[]): WireMessage | undefined {
-    if (message.native?.provider !== chatProvider) return undefined;
-    const native = message.native.message;
-    if (!isObject(native) || native.role !== 'assistant') return undefined;
-    const { content, tool_calls: calls, ...reasoning } = native;
-    if (content !== null && typeof content !== 'string') return undefined;
-    const nativeCalls = calls ?? [];
-    if (!Array.isArray(nativeCalls) || nativeCalls.length !== ids.length || (ids.length === 0 && (content ?? '') === '')) return undefined;
-    const wireCalls: WireCall[] = [];
-    for (const [index, call] of (nativeCalls as readonly JsonValue[]).entries()) {
-      const wireCall = nativeCall(call, ids[index] ?? '', this.#replayReasoning);
-      if (wireCall === undefined) return undefined;
-      wireCalls.push(wireCall);
+  #toolForm(message: ToolMessage, wireId: string): ToolForm {
+    const parts: readonly Part[] = typeof message.content === 'string' ? [{ type: 'text', text: message.content }] : message.content;
+    const texts: string[] = [];
+    const media: WirePart[] = [];
+    for (const part of parts) {
+      const wire = this.#part(part, message.id);
+      if (wire.type === 'text') texts.push(wire.text);
+      else if (part.type !== 'text') {
+        texts.push(standIn(part));
+        media.push(wire);
+      }
     }
-    return {
-      role: 'assistant',
-      ...(this.#replayReasoning ? (wellFormed(reasoning) as JsonObject) : {}),
-      content: content === null ? null : wellFormedText(content),
-      ...(wireCalls.length === 0 ? {} : { tool_calls: wireCalls }),
-    } as WireMessage;
+    if (message.note !== undefined) texts.push(message.note);
+    const content = wellFormedText(texts.filter((text) => text !== '').join('\n'));
+    return { message: { role: 'tool', tool_call_id: wireId, content }, tool: wellFormedText(message.tool), media };
+  }
+
+  #part(part: Part, item: string): WirePart {
+    const { wire, changed } = encodePart(part, this.dialect.media);
+    if (changed !== undefined) this.#warn('part', changed, item);
+    return wire;
+  }
+
+  /** What stands for the content that an answer of calls alone does not have. */
+  #withContent(message: WireMessage | undefined): WireMessage | undefined {
+    if (message?.role !== 'assistant' || message.content !== null || this.dialect.callContent === 'null') return message;
+    if (this.dialect.callContent === 'empty') return { ...message, content: '' };
+    const { content: _none, ...rest } = message;
+    return rest;
+  }
+
+  #warn(about: string, message: string, item: string): void {
+    this.#warnings.push({ type: 'warning', about, message, item });
   }
 }
 
@@ -112,89 +136,98 @@ class Transcript {
   readonly #forms: Transcripts;
   readonly #wire: WireMessage[] = [];
   readonly #ids = new Set<string>();
+  readonly #calledTools = new Set<string>();
+  readonly #calls = new OpenCalls();
   #count = 0;
+  #first: Message | undefined;
   #last: Message | undefined;
-  /** The calls of the last assistant message that wait for their results. */
-  #open: { readonly callId: string; readonly wireId: string }[] = [];
-  /** Images and files of the results of this turn: they follow once all its calls are answered. */
-  #media: WirePart[] = [];
+  /** Wire ids of the calls of the last assistant message, and their results as far as they are there, in call order. */
+  #turn: { readonly ids: readonly string[]; readonly results: (ToolForm | undefined)[] } = { ids: [], results: [] };
 
   constructor(forms: Transcripts) {
     this.#forms = forms;
   }
 
   isPrefixOf(messages: readonly Message[]): boolean {
-    return this.#count <= messages.length && (this.#count === 0 || messages[this.#count - 1] === this.#last);
+    return this.#count === 0 || (messages[0] === this.#first && messages[this.#count - 1] === this.#last);
   }
 
-  catchUp(messages: readonly Message[]): readonly WireMessage[] {
+  catchUp(messages: readonly Message[]): EncodedTranscript {
     for (; this.#count < messages.length; this.#count += 1) {
       const message = messages[this.#count];
       if (message === undefined) break;
       this.#append(message);
+      this.#first ??= message;
       this.#last = message;
     }
-    this.#assertAnswered();
-    return this.#wire;
+    this.#calls.close();
+    return { messages: this.#wire, calledTools: this.#calledTools };
   }
 
   #append(message: Message): void {
-    if (message.role === 'tool') {
-      this.#appendResult(message);
-      return;
+    if (message.role === 'tool') this.#appendResult(message);
+    else if (message.role === 'assistant') this.#appendAnswer(message);
+    else {
+      this.#calls.close();
+      this.#add(this.#forms.user(message));
     }
-    this.#assertAnswered();
-    if (message.role === 'user') {
-      this.#wire.push(this.#forms.user(message));
-      return;
-    }
+  }
+
+  #appendAnswer(message: AssistantMessage): void {
+    this.#calls.open(message);
     const form = this.#forms.assistant(message, (id) => this.#ids.has(id));
     if (form.message === undefined) return;
-    this.#wire.push(form.message);
+    this.#add(form.message);
     for (const id of form.ids) this.#ids.add(id);
-    this.#open = message.calls.map((call, index) => ({ callId: call.id, wireId: form.ids[index] ?? '' }));
+    for (const call of message.calls) this.#calledTools.add(wireName(call.name));
+    this.#turn = { ids: form.ids, results: [] };
   }
 
   #appendResult(message: ToolMessage): void {
-    const index = this.#open.findIndex((call) => call.callId === message.callId);
-    const [call] = index === -1 ? [] : this.#open.splice(index, 1);
-    if (call === undefined) {
-      throw new GuardloopError(
-        'INTERNAL',
-        `The result of call ${message.callId} (tool ${message.tool}) stands after no assistant message that holds this call unanswered. A view or filter must keep each call together with its result.`,
-      );
+    const index = this.#calls.answer(message);
+    this.#turn.results[index] = this.#forms.tool(message, this.#turn.ids[index] ?? '');
+    if (this.#calls.areWaiting) return;
+    const media: WirePart[] = [];
+    for (const form of this.#turn.results) {
+      if (form === undefined) continue;
+      this.#add(form.message);
+      if (form.media.length === 0) continue;
+      media.push({ type: 'text', text: `From the result of tool ${form.tool} (call ${form.message.tool_call_id}):` }, ...form.media);
     }
-    const form = this.#forms.tool(message, call.wireId);
-    this.#wire.push(form.message);
-    if (form.media.length > 0) {
-      this.#media.push({ type: 'text', text: wellFormedText(`From the result of tool ${message.tool} (call ${call.wireId}):`) });
-      this.#media.push(...form.media.map((part) => wellFormed(wirePart(part) as unknown as JsonObject) as unknown as WirePart));
-    }
-    if (this.#open.length > 0 || this.#media.length === 0) return;
-    this.#wire.push({ role: 'user', content: this.#media });
-    this.#media = [];
+    if (media.length > 0) this.#add({ role: 'user', content: media });
   }
 
-  #assertAnswered(): void {
-    const [call] = this.#open;
-    if (call === undefined) return;
-    throw new GuardloopError(
-      'INTERNAL',
-      `Call ${call.callId} has no result directly after its assistant message. A view or filter must keep each call together with its result.`,
-    );
+  #add(message: WireMessage): void {
+    if (this.#forms.dialect.roleOrder === 'alternating') addInTurn(this.#wire, message);
+    else this.#wire.push(message);
   }
 }
 
-/** The API takes ids of at most 40 characters of this kind. */
-const legalId = /^[a-zA-Z0-9_-]{1,40}$/;
+function kept<K extends object, V>(forms: WeakMap<K, V>, key: K, make: () => V): V {
+  let form = forms.get(key);
+  if (form === undefined) {
+    form = make();
+    forms.set(key, form);
+  }
+  return form;
+}
+
+/** The API takes ids of at most 40 characters; Mistral exactly 9. */
+const legalIds = { any: /^[a-zA-Z0-9_-]{1,40}$/, nine: /^[a-zA-Z0-9]{9}$/ };
+
+interface Ids {
+  readonly isTaken: (id: string) => boolean;
+  readonly kind: Dialect['callIds'];
+}
 
 /** The provider's id where it is legal and not taken in the request, else one that depends on the item alone. */
-function wireIds(message: AssistantMessage, isTaken: (id: string) => boolean): readonly string[] {
+function wireIds(message: AssistantMessage, { isTaken, kind }: Ids): readonly string[] {
   const ids: string[] = [];
   for (const [index, call] of message.calls.entries()) {
     let id = call.providerId ?? '';
-    for (let attempt = 0; !legalId.test(id) || isTaken(id) || ids.includes(id); attempt += 1) {
-      id = `call_${shortHash(JSON.stringify([message.id, index, call.providerId ?? '', attempt]))}`;
+    for (let attempt = 0; !legalIds[kind].test(id) || isTaken(id) || ids.includes(id); attempt += 1) {
+      const hash = shortHash(JSON.stringify([message.id, index, call.providerId ?? '', attempt]));
+      id = kind === 'nine' ? hash.slice(-9) : `call_${hash}`;
     }
     ids.push(id);
   }
@@ -214,43 +247,8 @@ function neutralForm(message: AssistantMessage, ids: readonly string[]): WireMes
   return { role: 'assistant', content: text === '' ? null : text, tool_calls: calls };
 }
 
-function nativeCall(call: JsonValue, id: string, keepsExtensions: boolean): WireCall | undefined {
-  if (!isObject(call) || !isObject(call.function)) return undefined;
-  const { name, arguments: input } = call.function;
-  if (typeof name !== 'string' || typeof input !== 'string' || !isObjectText(input)) return undefined;
-  const { id: _id, type: _type, function: _function, ...extensions } = call;
-  return {
-    id,
-    type: 'function',
-    function: { name: wireName(name), arguments: wellFormedJsonText(input) },
-    ...(keepsExtensions ? (wellFormed(extensions) as JsonObject) : {}),
-  };
-}
-
-function userContent(parts: readonly Part[]): string | WirePart[] {
-  const filled = parts.filter((part) => part.type !== 'text' || part.text !== '');
-  if (filled.every((part) => part.type === 'text')) return wellFormedText(filled.map((part) => part.text).join('\n'));
-  return filled.map((part) => wellFormed(wirePart(part) as unknown as JsonObject) as unknown as WirePart);
-}
-
-function toolForm(message: ToolMessage, wireId: string): ToolForm {
-  const parts: readonly Part[] = typeof message.content === 'string' ? [{ type: 'text', text: message.content }] : message.content;
-  const texts = parts.map((part) => (part.type === 'text' ? part.text : standIn(part)));
-  if (message.note !== undefined) texts.push(message.note);
-  return {
-    message: { role: 'tool', tool_call_id: wireId, content: wellFormedText(texts.filter((text) => text !== '').join('\n')) },
-    media: parts.filter((part) => part.type !== 'text'),
-  };
-}
-
-function isObjectText(text: string): boolean {
-  try {
-    return isObject(JSON.parse(text) as JsonValue);
-  } catch {
-    return false;
-  }
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+/** The text of parts that are nothing but text. */
+function textOf(parts: readonly WirePart[]): string | undefined {
+  const texts = parts.flatMap((part) => (part.type === 'text' ? [part.text] : []));
+  return texts.length === parts.length ? texts.join('\n') : undefined;
 }
