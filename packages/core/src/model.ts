@@ -61,6 +61,7 @@ export { recordOf, safeWord } from './wire/record.js';
 export { shortHash } from './wire/short-hash.js';
 export type { SseFrame } from './wire/sse.js';
 export { SseReader, SseTooLong } from './wire/sse.js';
+export { standIns } from './wire/stand-ins.js';
 export type { WireToolSchema } from './wire/tool-schema.js';
 export { wireToolSchema } from './wire/tool-schema.js';
 export { hasText, wellFormed, wellFormedJson, wellFormedJsonText } from './wire/well-formed.js';

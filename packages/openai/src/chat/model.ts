@@ -2,6 +2,7 @@ import type { Model, ModelEvent, ModelRequest, StreamOptions } from '@guardloop/
 import { frameFailure, HttpCall, mergeSettings, withClientRetries } from '@guardloop/core/model';
 import { Transport } from '../client.js';
 import { openaiWords } from '../failure.js';
+import { serverOf } from '../server.js';
 import { ChatAssembly } from './assembly.js';
 import type { Dialect } from './dialect.js';
 import { dialectOf } from './dialect.js';
@@ -86,10 +87,4 @@ class ChatModel implements Model {
       providerError: (error) => frameFailure(error, words, call.state()),
     });
   }
-}
-
-/** The server, as far as the options tell: what one server's reasoning refers to means nothing to another. */
-function serverOf({ baseURL, client }: ChatOptions): string {
-  const url = baseURL ?? client?.baseURL;
-  return url !== undefined && URL.canParse(url) ? new URL(url).host : 'api.openai.com';
 }

@@ -1,5 +1,5 @@
 import type { ModelRequest, ModelSettings, ToolSpec } from '@guardloop/core/model';
-import { GuardloopError, namesByWire, wellFormed, wellFormedText, wireName, wireToolSchema } from '@guardloop/core/model';
+import { GuardloopError, namesByWire, standIns, wellFormed, wellFormedText, wireName, wireToolSchema } from '@guardloop/core/model';
 import type OpenAI from 'openai';
 import { fitsStrictSubset } from '../wire/strict-schema.js';
 import type { Dialect } from './dialect.js';
@@ -85,11 +85,8 @@ export class RequestMaker {
     }
     if (request.note !== undefined && request.note !== '') add({ role: 'user', content: wellFormedText(request.note) });
     if (isInTurn) endInTurn(messages);
-    if (messages.length > 0) return { messages, calledTools };
-    throw new GuardloopError(
-      'INTERNAL',
-      `The view of agent ${request.agent} holds nothing that a model could answer (turn ${request.turn}), and there are no instructions. A view must keep at least one item with content.`,
-    );
+    if (messages.length === 0) messages.push({ role: 'user', content: standIns.nothing });
+    return { messages, calledTools };
   }
 
   #systemText(request: ModelRequest): string {

@@ -1,10 +1,11 @@
+import { standIns } from '@guardloop/core/model';
 import type OpenAI from 'openai';
 
 export type WireMessage = OpenAI.Chat.ChatCompletionMessageParam;
 type WireUser = OpenAI.Chat.ChatCompletionUserMessageParam;
 
-const opening: WireUser = { role: 'user', content: '(The conversation begins with an answer.)' };
-const goOn: WireUser = { role: 'user', content: 'Continue.' };
+const opening: WireUser = { role: 'user', content: standIns.opening };
+const goOn: WireUser = { role: 'user', content: standIns.goOn };
 const bridge: WireMessage = { role: 'assistant', content: '(The results are in.)' };
 
 /** Adds a message in the order of strict chat templates. Messages that stand already are replaced where they change, never changed. */
