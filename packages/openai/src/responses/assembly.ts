@@ -14,6 +14,7 @@ import { recordOf } from '@guardloop/core/model';
 import { isContentFilter } from '../failure.js';
 import type { OpenItem } from './output-items.js';
 import { OutputItems, textOf } from './output-items.js';
+import { recorded } from './replay.js';
 import { readUsage } from './usage.js';
 import { wholeItem } from './whole-item.js';
 
@@ -21,6 +22,8 @@ import { wholeItem } from './whole-item.js';
 export interface AssemblyOptions {
   readonly names: ReadonlyMap<string, string>;
   readonly prices: Prices | undefined;
+  /** Who answers. */
+  readonly server: string;
   /** Makes the error for a breach of the protocol: a sentence without its full stop. */
   protocolError(what: string, isRetryable: boolean): GuardloopError;
   /** Makes the error for an error that the provider put into the stream. */
@@ -108,7 +111,7 @@ export class ResponsesAssembly implements AnswerAssembly {
     const stopReason = this.#stopReason();
     const items = stopReason === undefined ? this.#items.all().map((item) => this.#whole(item)) : [];
     const calls = items.filter(({ type }) => type === 'function_call').map((item) => this.#modelCall(item));
-    const native = items.length > 0 && calls.every(isWhole) ? items : undefined;
+    const native = items.length > 0 && calls.every(isWhole) ? recorded(items, this.#options.server) : undefined;
     const detail = this.#detail(stopReason);
     return [
       ...calls.map((call): ModelEvent => ({ type: 'tool.call', call })),

@@ -71,6 +71,7 @@ class ResponsesModel implements Model {
   #assembly({ names }: PreparedRequest, call: HttpCall): ResponsesAssembly {
     return new ResponsesAssembly({
       names,
+      server: this.#dialect.server,
       prices: this.#options.prices,
       protocolError: (what, isRetryable) => call.protocolError(what, isRetryable),
       providerError: (error) => frameFailure(error, words, call.state()),

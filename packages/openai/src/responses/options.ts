@@ -1,6 +1,7 @@
 import type { ModelSettings, Prices } from '@guardloop/core/model';
 import { checkModelId, checkOptionNames, checkPrices, checkWholeNumber, optionFault } from '@guardloop/core/model';
 import type { ClientOptions } from '../client.js';
+import { serverOf } from '../server.js';
 import type { ProviderTool } from './provider-tools.js';
 import type { ReasoningItems } from './replay.js';
 
@@ -30,6 +31,7 @@ export interface ResponsesOptions extends ClientOptions {
 
 /** What shapes the requests of one model. */
 export interface ResponsesDialect {
+  readonly server: string;
   readonly providerTools: readonly ProviderTool[];
   readonly reasoningItems: ReasoningItems;
   readonly reasoningSummary: ResponsesOptions['reasoningSummary'];
@@ -39,6 +41,7 @@ export interface ResponsesDialect {
 
 export function responsesDialect(model: string, options: ResponsesOptions): ResponsesDialect {
   return {
+    server: serverOf(options),
     providerTools: options.providerTools ?? [],
     reasoningItems: options.reasoningItems ?? (neverReasons.test(model) ? 'none' : 'encrypted'),
     reasoningSummary: options.reasoningSummary,

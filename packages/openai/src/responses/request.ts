@@ -61,7 +61,7 @@ export class RequestMaker {
   constructor(model: string, dialect: ResponsesDialect) {
     this.#model = model;
     this.#dialect = dialect;
-    this.#transcripts = new Transcripts(dialect.reasoningItems);
+    this.#transcripts = new Transcripts({ reasoning: dialect.reasoningItems, server: dialect.server });
   }
 
   /** Throws `CONFIG_INVALID` for what the API does not have and may not be left out, `INTERNAL` for a history that no request can hold. */

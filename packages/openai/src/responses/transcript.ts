@@ -12,8 +12,8 @@ import {
 import type OpenAI from 'openai';
 import type { Warning, WirePart } from './parts.js';
 import { wireContent } from './parts.js';
-import type { ReasoningItems } from './replay.js';
-import { isObject, itemId, replayOf, withoutReasoning } from './replay.js';
+import type { Replaying } from './replay.js';
+import { isObject, itemIds, replayOf, withoutReasoning } from './replay.js';
 import { textsOf } from './whole-item.js';
 
 export type WireItem = OpenAI.Responses.ResponseInputItem;
@@ -26,12 +26,6 @@ interface Taken {
   isCallId(id: string): boolean;
   isItemId(id: string): boolean;
 }
-
-const lostWords = {
-  reasoning:
-    'The reasoning of this answer was left out, with the ids bound to it: the API takes reasoning back only with its encrypted content, and with all that it led to.',
-  items: "A call of one of the provider's own tools was left out: the API does not take it back.",
-} as const;
 
 interface AssistantForm {
   /** Ids of the calls, one for each, in call order. */
@@ -52,15 +46,15 @@ interface ResultForm {
  * adds only what is new. One for each model.
  */
 export class Transcripts {
-  readonly #reasoning: ReasoningItems;
+  readonly #replaying: Replaying;
   readonly #users = new WeakMap<UserMessage, WireItem>();
   readonly #answers = new WeakMap<AssistantMessage, AssistantForm>();
   readonly #results = new WeakMap<ToolMessage, ResultForm>();
   readonly #byMessages = new WeakMap<readonly Message[], Transcript>();
   #warnings: Warning[] = [];
 
-  constructor(reasoning: ReasoningItems) {
-    this.#reasoning = reasoning;
+  constructor(replaying: Replaying) {
+    this.#replaying = replaying;
   }
 
   /**
@@ -102,7 +96,7 @@ export class Transcripts {
     const form: AssistantForm = {
       callIds,
       items: items ?? neutralItems(message, callIds),
-      itemIds: (items ?? []).flatMap((item) => itemId(item) ?? []),
+      itemIds: itemIds(items ?? []),
     };
     if (kept === undefined) this.#answers.set(message, form);
     return form;
@@ -140,11 +134,12 @@ export class Transcripts {
       warn("The provider's own message of this answer was left out: it does not say what the answer says. Its text and calls were sent.");
       return undefined;
     }
-    const { items: replayed, lost } = replayOf(output, this.#reasoning);
-    const isRepeated = replayed.some((item) => taken.isItemId(itemId(item) ?? ''));
-    if (lost !== 'nothing') warn(lostWords[lost]);
+    const { items: replayed, lost } = replayOf(output, this.#replaying);
+    const ids = itemIds(replayed);
+    const isRepeated = new Set(ids).size < ids.length || ids.some((id) => taken.isItemId(id));
+    if (lost !== undefined) warn(lost);
     else if (isRepeated)
-      warn('The ids of this answer, with the reasoning bound to them, were left out: an earlier answer has the same ids.');
+      warn('The ids of this answer, with the reasoning bound to them, were left out: an item of the request has the same.');
     const items = isRepeated ? withoutReasoning(replayed) : replayed;
     let index = 0;
     return items.map((item) => {
