@@ -1,10 +1,14 @@
 import { GuardloopError } from '../errors.js';
-import type { ModelCall, ModelEvent } from '../model/types.js';
+import type { ModelCall, ModelEvent, Usage } from '../model/types.js';
+import { usageOfFailure } from '../model/usage.js';
 import type { OpenModelCall, RunHandle } from './handle.js';
 import type { Release } from './release.js';
 
 /** How long a model may take to notice an abort, or to close its stream, before it is left alone, milliseconds. */
 export const leaveMs = 40;
+
+/** Characters of a warning that are told. */
+const longestWarning = 1_000;
 
 /** Reads a model's events, and passes on what may flow. */
 export class AnswerReader {
@@ -86,12 +90,30 @@ export class AnswerReader {
         this.retries += 1;
         handle.emit({ type: 'model.retry', attempt: event.attempt, waitMs: event.waitMs });
         return undefined;
+      case 'warning':
+        this.warn(event);
+        return undefined;
       case 'end':
         this.end = event;
         return undefined;
       default:
         return undefined;
     }
+  }
+
+  /** A warning is for those who watch: one that is none fails no run. */
+  private warn({ about, message, item }: Extract<ModelEvent, { type: 'warning' }>): void {
+    if (typeof about !== 'string' || typeof message !== 'string') return;
+    const draft = { type: 'model.warning', turn: this.open.turn, about, message: message.slice(0, longestWarning) } as const;
+    this.handle.emit(typeof item === 'string' ? { ...draft, item } : draft);
+  }
+
+  /** What the call used, as far as it is told. `thrown`: what it failed with. */
+  usage(thrown: unknown): Usage {
+    const { end, retries } = this;
+    if (end === undefined) return usageOfFailure(thrown, 1 + retries);
+    const { usage }: { readonly usage?: Partial<Usage> } = end;
+    return Number.isFinite(usage?.requests) ? end.usage : { ...usage, requests: 1 + retries };
   }
 
   private misstep(what: string): GuardloopError {

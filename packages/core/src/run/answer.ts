@@ -17,6 +17,7 @@ export interface RawAnswer {
   readonly usage: Usage;
   readonly stopReason: StopReason;
   readonly provider: string;
+  /** Who answered: the maker of `native`, and the model's id, where that is not the one that was asked. */
 }
 
 /** How an answer is to be finished. */

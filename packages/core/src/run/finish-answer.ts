@@ -82,6 +82,7 @@ export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishi
     usage: answer.usage,
     stopReason: answer.stopReason,
   };
+  if (answer.model !== undefined) end.model = answer.model;
   if (value !== undefined) end.value = value;
   if (answer.native !== undefined && ruling.revision === 0 && !reasoning.isRewritten && areUntouched(calls, answer))
     end.native = { provider: answer.provider, message: answer.native };
@@ -91,8 +92,9 @@ export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishi
 }
 
 /** What every end of an answer has; as of one of which nothing is recorded. */
-function endOf({ id, answer: { usage }, finishing: { turn, label } }: Open) {
-  return { type: 'model.end', turn, id, text: '', revision: 0, calls: [], label, usage } as const;
+function endOf({ id, answer: { usage, model }, finishing: { turn, label } }: Open) {
+  const end = { type: 'model.end', turn, id, text: '', revision: 0, calls: [], label, usage } as const;
+  return model === undefined ? end : { ...end, model };
 }
 
 function discard(open: Open, fault: Fault): void {

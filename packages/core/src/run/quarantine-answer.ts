@@ -31,6 +31,7 @@ export async function putInQuarantine(
     type: 'approval.request',
     turn,
     usage: answer.usage,
+    ...(answer.model === undefined ? {} : { model: answer.model }),
     approval: {
       id: `${state.id}/p${state.approvals + 1}`,
       surface: 'output',

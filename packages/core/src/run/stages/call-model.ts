@@ -1,6 +1,9 @@
-import { GuardloopError, safeCause } from '../../errors.js';
+import { GuardloopError } from '../../errors.js';
+import { missingEnd, modelFailure } from '../../model/failures.js';
 import type { Message, ModelEvent, ModelRequest, StopReason, Usage } from '../../model/types.js';
+import { usageOfFailure } from '../../model/usage.js';
 import type { LimitName, RecordedError, Refusal } from '../../state/events.js';
+import { unheldError } from '../../state/limit-reached.js';
 import type { Ending } from '../../state/state.js';
 import type { RawAnswer } from '../answer.js';
 import { answerLabel, recordError } from '../answer.js';
@@ -106,16 +109,19 @@ export async function closeModelCall(handle: RunHandle): Promise<void> {
   handle.openModelCall = undefined;
   open.off?.();
   open.controller?.abort(new DOMException('The answer is not needed any more.', 'AbortError'));
-  await leave(handle, open);
-  recordVoid(handle, open.turn, { status: 'aborted', usage: { requests: 1, inputTokens: 0, outputTokens: 0 } });
+  const thrown = await leave(handle, open);
+  recordVoid(handle, open.turn, { status: 'aborted', usage: usageOfFailure(thrown, 1) });
 }
 
-/** Lets an aborted model come to rest, but not for long. */
-async function leave(handle: RunHandle, open: OpenModelCall): Promise<void> {
+/** Lets an aborted model come to rest, but not for long. Answers with what it threw. */
+async function leave(handle: RunHandle, open: OpenModelCall): Promise<unknown> {
+  let thrown: unknown;
   await new Promise<void>((resolve) => {
     const stopTimer = handle.root.clock.after(leaveMs, resolve);
     const rest = async () => {
-      await open.first?.catch(() => undefined);
+      await open.first?.catch((error: unknown) => {
+        thrown = error;
+      });
       await open.events.return?.();
     };
     const over = (): void => {
@@ -124,6 +130,7 @@ async function leave(handle: RunHandle, open: OpenModelCall): Promise<void> {
     };
     rest().then(over, over);
   });
+  return thrown;
 }
 
 /** An answer of which nothing is recorded but that it came. */
@@ -134,6 +141,7 @@ interface VoidAnswer {
   readonly refusal?: Refusal;
   readonly chars?: number;
   readonly stopReason?: StopReason;
+  readonly model?: string;
 }
 
 function recordVoid(handle: RunHandle, turn: number, answer: VoidAnswer): void {
@@ -180,6 +188,8 @@ export async function callModel(handle: RunHandle, final?: LimitName): Promise<E
     release.retract('the run failed');
     throw thrown;
   }
+  const unheld = unheldError(handle.state);
+  if (unheld !== undefined) handle.emit({ type: 'model.warning', turn, about: 'limit', message: unheld.message });
   return undefined;
 }
 
@@ -196,38 +206,35 @@ interface ReadCall {
 function answerOf({ handle, open, release, reader, settled }: ReadCall): RawAnswer | undefined | Promise<undefined> {
   const { turn } = open;
   const { end, text } = reader;
-  const usage = end?.usage ??
-    (settled.kind === 'threw' ? usageOfError(settled.error) : undefined) ?? {
-      requests: 1 + reader.retries,
-      inputTokens: 0,
-      outputTokens: 0,
-    };
   const chars = text.length;
 
   if (settled.kind === 'stopped' || handle.stop) {
     open.controller?.abort();
-    return leave(handle, { ...open, first: reader.reading }).then(() => {
+    return leave(handle, { ...open, first: reader.reading }).then((thrown) => {
       release.retract('the run was stopped');
-      recordVoid(handle, turn, { status: 'aborted', usage, chars });
+      recordVoid(handle, turn, { status: 'aborted', usage: reader.usage(thrown), chars });
       return undefined;
     });
   }
+  const usage = reader.usage(settled.kind === 'threw' ? settled.error : undefined);
   if (settled.kind === 'threw' || end === undefined) {
     open.controller?.abort();
-    const error = settled.kind === 'threw' ? modelError(open, settled.error) : protocolError(open);
+    const error = settled.kind === 'threw' ? modelFailure(open.model, settled.error) : missingEnd(open.model);
     release.retract('the model failed');
-    recordVoid(handle, turn, { status: 'failed', usage, chars, error });
+    recordVoid(handle, turn, { status: 'failed', usage, chars, error: recordError(error) });
     return undefined;
   }
-  const { stopReason } = end;
+  const { stopReason, by } = end;
+  const model = by === undefined || by.id === open.model.id ? undefined : by.id;
+  const whose = model === undefined ? {} : { model };
   if (stopReason === 'length') {
     release.retract('the answer was cut by its length limit');
     const error = new GuardloopError(
       'MODEL_FAILED',
-      `The answer of model ${open.model.id} was cut by its token limit; no call of it ran, and no text of it was recorded. Raise settings.maxTokens of agent ${handle.state.agent}, or ask for less.`,
+      `The answer of model ${model ?? open.model.id} was cut by its token limit; no call of it ran, and no text of it was recorded. Raise settings.maxTokens of agent ${handle.state.agent}, or ask for less.`,
       { details: { stopReason } },
     );
-    recordVoid(handle, turn, { status: 'failed', usage, chars, error: recordError(error), stopReason });
+    recordVoid(handle, turn, { status: 'failed', usage, chars, error: recordError(error), stopReason, ...whose });
     return undefined;
   }
   if (stopReason === 'refusal') {
@@ -238,38 +245,11 @@ function answerOf({ handle, open, release, reader, settled }: ReadCall): RawAnsw
       chars,
       refusal: { action: 'deny', surface: 'output', by: 'model', reason: 'the model refused to answer' },
       stopReason,
+      ...whose,
     });
     return undefined;
   }
   const { reasoning, calls } = reader;
-  return { text, reasoning, calls, native: end.native, usage, stopReason, provider: open.model.provider };
-}
-
-/** What a failed call used, where its adapter knows. */
-function usageOfError(thrown: unknown): Usage | undefined {
-  const usage = GuardloopError.is(thrown) ? (thrown.details.usage as Partial<Usage> | undefined) : undefined;
-  return typeof usage?.inputTokens === 'number' && typeof usage.outputTokens === 'number'
-    ? { requests: 1, ...usage, inputTokens: usage.inputTokens, outputTokens: usage.outputTokens }
-    : undefined;
-}
-
-function modelError(open: OpenModelCall, thrown: unknown): RecordedError {
-  if (GuardloopError.is(thrown)) return recordError(thrown);
-  return recordError(
-    new GuardloopError(
-      'MODEL_FAILED',
-      `Model ${open.model.id} threw ${safeCause(thrown).name}. Look at the cause; resume the run to ask it again.`,
-      { cause: thrown, isRetryable: true },
-    ),
-  );
-}
-
-function protocolError(open: OpenModelCall): RecordedError {
-  return recordError(
-    new GuardloopError(
-      'MODEL_PROTOCOL',
-      `The stream of model ${open.model.id} ended without its end event: the answer may be cut. Nothing of it was recorded; resume the run to ask again.`,
-      { isRetryable: true },
-    ),
-  );
+  const { provider } = by ?? open.model;
+  return { text, reasoning, calls, native: end.native, usage, stopReason, provider, model };
 }

@@ -20,7 +20,7 @@ export async function releaseQuarantine(handle: RunHandle): Promise<undefined> {
   const { quarantine: store } = root.settings;
   const waiting = state.quarantine;
   if (waiting?.decision === undefined) return undefined;
-  const { approval, turn, usage, decision } = waiting;
+  const { approval, turn, usage, model, decision } = waiting;
   if (store === undefined)
     throw new GuardloopError(
       'CONFIG_INVALID',
@@ -39,6 +39,7 @@ export async function releaseQuarantine(handle: RunHandle): Promise<undefined> {
       calls: [],
       label,
       usage,
+      ...(model === undefined ? {} : { model }),
       chars: approval.chars,
       refusal: { action: 'deny', surface: 'output', by: 'approval', reason },
     });
