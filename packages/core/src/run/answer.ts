@@ -18,6 +18,8 @@ export interface RawAnswer {
   readonly stopReason: StopReason;
   readonly provider: string;
   /** Who answered: the maker of `native`, and the model's id, where that is not the one that was asked. */
+  readonly provider: string;
+  readonly model?: string | undefined;
 }
 
 /** How an answer is to be finished. */
