@@ -16,7 +16,6 @@ export interface RawAnswer {
   readonly native: JsonValue | undefined;
   readonly usage: Usage;
   readonly stopReason: StopReason;
-  readonly provider: string;
   /** Who answered: the maker of `native`, and the model's id, where that is not the one that was asked. */
   readonly provider: string;
   readonly model?: string | undefined;
