@@ -5,7 +5,7 @@ import { ModelServer } from './model-server.js';
 import { modes, settle, textOf } from './settle.js';
 import type { Seen } from './shop.js';
 import { findOrder, noCards, witness } from './shop.js';
-import { anthropic1, sides } from './sides.js';
+import { messages1, sides } from './sides.js';
 import type { WireRequest } from './wire-request.js';
 
 let server: ModelServer;
@@ -28,7 +28,7 @@ interface BodyMessage {
 }
 
 function bodyMessages(request: WireRequest | undefined): readonly BodyMessage[] {
-  return (request?.body.messages ?? []) as readonly BodyMessage[];
+  return (request?.body.messages ?? request?.body.input ?? []) as readonly BodyMessage[];
 }
 
 describe.each(sides)('$name', (side) => {
@@ -51,7 +51,8 @@ describe.each(sides)('$name', (side) => {
 
     expect(result).toMatchObject({ status: 'completed', output: { city: 'Ulm', degrees: 21, note: 'paid with [card]' } });
     for (const { body } of server.requests) {
-      const format = side.api === 'openai' ? body.response_format : (body.output_config as { format: unknown }).format;
+      const { response_format: chat, text: responses, output_config: messages } = body as Readonly<Record<string, { format?: unknown }>>;
+      const format = { chat, responses: responses?.format, messages: messages?.format }[side.dialect];
       expect(format).toMatchObject({ type: 'json_schema' });
       expect(JSON.stringify(format)).toContain('"degrees"');
     }
@@ -103,19 +104,17 @@ describe.each(sides)('$name', (side) => {
     expect(result).toMatchObject({ status: 'completed', output: 'One pixel.' });
     expect(parts).toEqual(['text', 'image', 'file']);
     const first = bodyMessages(server.requests[0]).find(({ role }) => role === 'user');
-    const expected =
-      side.api === 'openai'
-        ? [
-            { type: 'text' },
-            { type: 'image_url', image_url: { url: `data:image/png;base64,${pixel}` } },
-            { type: 'file', file: { filename: 'a.pdf' } },
-          ]
-        : [
-            { type: 'text' },
-            { type: 'image', source: { type: 'base64', media_type: 'image/png', data: pixel } },
-            { type: 'document', source: { media_type: 'application/pdf' } },
-          ];
-    expect(first?.content).toMatchObject(expected);
+    const url = `data:image/png;base64,${pixel}`;
+    const expected = {
+      chat: [{ type: 'text' }, { type: 'image_url', image_url: { url } }, { type: 'file', file: { filename: 'a.pdf' } }],
+      responses: [{ type: 'input_text' }, { type: 'input_image', image_url: url }, { type: 'input_file', filename: 'a.pdf' }],
+      messages: [
+        { type: 'text' },
+        { type: 'image', source: { type: 'base64', media_type: 'image/png', data: pixel } },
+        { type: 'document', source: { media_type: 'application/pdf' } },
+      ],
+    };
+    expect(first?.content).toMatchObject(expected[side.dialect]);
   });
 
   it('at the limit of turns one last answer is asked for without tools', async () => {
@@ -136,7 +135,7 @@ describe.each(sides)('$name', (side) => {
     expect(result).toMatchObject({ status: 'exhausted', limit: 'turns', text: 'That is all I found.' });
     expect(server.requests).toHaveLength(3);
     const choice = server.requests[2]?.body.tool_choice;
-    expect(side.api === 'openai' ? choice : (choice as { type: string }).type).toBe('none');
+    expect(side.dialect === 'messages' ? (choice as { type: string }).type : choice).toBe('none');
   });
 });
 
@@ -156,7 +155,7 @@ it.each(modes)(
     const agent = defineAgent({
       name: 'desk',
       instructions: '',
-      model: anthropic1.model(server),
+      model: messages1.model(server),
       settings: { reasoning: 'high' },
       tools: [findOrder],
     });

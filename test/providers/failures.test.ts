@@ -172,7 +172,7 @@ describe.each(sides)('$name', (side) => {
   });
 
   it('a refusal by the provider is blocked by the model, with the reply of the agent', async () => {
-    server.on({}, { content: 'I would rather', finishReason: side.api === 'openai' ? 'content_filter' : 'refusal' });
+    server.on({}, { content: 'I would rather', finishReason: side.dialect === 'messages' ? 'refusal' : 'content_filter' });
     const agent = defineAgent({ name: 'desk', instructions: '', model: side.model(server), refusal: 'Not here.' });
 
     const { result, events } = await settle('stream', agent, { input: 'Do it.', guardrails: [witness([])] });

@@ -82,11 +82,11 @@ describe.each(pairs.map(({ from, to }) => ({ from, to, title: `${from.name} to $
       });
 
       expect(result).toMatchObject({ status: 'completed', agent: 'triage', output: 'It is settled.' });
-      expect(server.requests.map(({ api, system }) => [api, system])).toEqual([
-        [from.api, 'You are triage.'],
-        [from.api, 'You are triage.'],
-        [to.api, 'You are billing.'],
-        [from.api, 'You are triage.'],
+      expect(server.requests.map(({ dialect, system }) => [dialect, system])).toEqual([
+        [from.dialect, 'You are triage.'],
+        [from.dialect, 'You are triage.'],
+        [to.dialect, 'You are billing.'],
+        [from.dialect, 'You are triage.'],
       ]);
 
       const [, second, third, fourth] = server.requests;
@@ -135,7 +135,7 @@ describe.each(pairs.map(({ from, to }) => ({ from, to, title: `${from.name} to $
     const { result } = await settle('stream', triage, { input: 'Go on.', guardrails: [witness([])] });
 
     expect(passed(result)).toMatchObject({ status: 'completed', agent: 'triage', output: 'I keep it.' });
-    expect(new Set(server.requests.map(({ api }) => api))).toEqual(new Set([from.api]));
+    expect(new Set(server.requests.map(({ dialect }) => dialect))).toEqual(new Set([from.dialect]));
     expect(server.requests[2]?.results.map(({ text }) => (JSON.parse(text) as { error_class: string }).error_class)).toEqual([
       'denied',
       'invalid_input',

@@ -1,7 +1,7 @@
 import type { ChatCompletionRequest, Fixture, FixtureFileResponse, ServerInstance } from '@copilotkit/aimock';
 import { createServer, normalizeResponse } from '@copilotkit/aimock';
 import { checkChatRequest, checkMessagesRequest } from '@guardloop/testing';
-import type { WireRequest } from './wire-request.js';
+import type { Dialect, WireRequest } from './wire-request.js';
 import { wireRequest } from './wire-request.js';
 
 type Match = Fixture['match'];
@@ -28,10 +28,9 @@ export class ModelServer {
   readonly fetch: typeof fetch = async (input, init) => {
     const { pathname } = new URL(input instanceof Request ? input.url : input);
     const body: unknown = JSON.parse(String(init?.body));
-    const isMessages = pathname.endsWith('/messages');
-    const apiVersion = new Headers(init?.headers).get('anthropic-version') ?? undefined;
-    const problems = isMessages ? checkMessagesRequest(body, { apiVersion }) : checkChatRequest(body);
-    this.requests.push(wireRequest(isMessages ? 'anthropic' : 'openai', body));
+    const dialect = dialectOf(pathname);
+    const problems = checkRequest(dialect, body, new Headers(init?.headers));
+    this.requests.push(wireRequest(dialect, body));
     if (problems.length === 0) return fetch(input, init);
     this.problems.push(...problems.map((problem) => `request ${this.requests.length}: ${problem}`));
     return Response.json({ error: { type: 'invalid_request_error', message: problems.join('; ') } }, { status: 400 });
@@ -97,6 +96,25 @@ export class ModelServer {
   stop(): void {
     this.#instance?.server.close();
     this.#instance?.server.closeAllConnections();
+  }
+}
+
+function dialectOf(pathname: string): Dialect {
+  if (pathname.endsWith('/messages')) return 'messages';
+  return pathname.endsWith('/responses') ? 'responses' : 'chat';
+}
+
+/** What the strict checker of the dialect says about a request. */
+export function checkRequest(dialect: Dialect, body: unknown, headers: Headers): readonly string[] {
+  switch (dialect) {
+    case 'chat':
+      return checkChatRequest(body);
+    case 'responses':
+      return ['responses: there is no checker yet'];
+    case 'messages':
+      return checkMessagesRequest(body, { apiVersion: headers.get('anthropic-version') ?? undefined });
+    default:
+      return dialect satisfies never;
   }
 }
 

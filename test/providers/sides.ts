@@ -4,54 +4,61 @@ import type { Model } from '@guardloop/core';
 import { openai } from '@guardloop/openai';
 import type OpenAI from 'openai';
 import OpenAI7 from 'openai-7';
-import type { ModelServer } from './model-server.js';
+import type { Dialect } from './wire-request.js';
+
+/** Where a model sends its requests, and by what. */
+export interface Place {
+  readonly url: string;
+  readonly fetch: typeof fetch;
+}
 
 export interface SideOptions {
   readonly maxRetries?: number;
   readonly thinking?: AnthropicOptions['thinking'];
 }
 
-/** One official SDK in one version, behind our adapter. */
+/** One official SDK in one version, behind one of our adapters. */
 export interface Side {
   readonly name: string;
-  readonly api: 'openai' | 'anthropic';
+  readonly dialect: Dialect;
   /** False where the adapter is given a client of the caller's: then it is not told of attempts. */
   readonly countsAttempts: boolean;
-  model(server: ModelServer, options?: SideOptions): Model;
+  model(place: Place, options?: SideOptions): Model;
 }
 
-export const openai6: Side = {
-  name: 'openai 6',
-  api: 'openai',
+export const chat6: Side = {
+  name: 'chat over openai 6',
+  dialect: 'chat',
   countsAttempts: true,
-  model: (server, { maxRetries = 0 } = {}) =>
-    openai('gpt-5', { apiKey: 'test', baseURL: `${server.url}/v1`, fetch: server.fetch, maxRetries }),
+  model: (place, { maxRetries = 0 } = {}) => openai('gpt-5', { ...forOpenAI(place), maxRetries }),
 };
 
-export const openai7: Side = {
-  name: 'openai 7',
-  api: 'openai',
+export const chat7: Side = {
+  name: 'chat over openai 7',
+  dialect: 'chat',
   countsAttempts: false,
-  model(server, { maxRetries = 0 } = {}) {
-    const client = new OpenAI7({ apiKey: 'test', baseURL: `${server.url}/v1`, fetch: server.fetch, maxRetries });
-    return openai('gpt-5', { client: client as unknown as OpenAI });
-  },
+  model: (place, options) => openai('gpt-5', { client: openai7(place, options) }),
 };
 
-export const anthropic1: Side = {
-  name: 'anthropic',
-  api: 'anthropic',
+export const messages1: Side = {
+  name: 'messages',
+  dialect: 'messages',
   countsAttempts: true,
-  model: (server, { maxRetries = 0, thinking } = {}) =>
-    anthropic('claude-opus-4-8', { apiKey: 'test', baseURL: server.url, fetch: server.fetch, maxRetries, thinking }),
+  model: ({ url, fetch }, { maxRetries = 0, thinking } = {}) =>
+    anthropic('claude-opus-4-8', { apiKey: 'test', baseURL: url, fetch, maxRetries, thinking }),
 };
 
-export const sides: readonly Side[] = [openai6, openai7, anthropic1];
+export const sides: readonly Side[] = [chat6, chat7, messages1];
 
-/** Every way to begin on one provider and to go on with the other. */
-export const crossings: readonly { readonly from: Side; readonly to: Side }[] = [
-  { from: openai6, to: anthropic1 },
-  { from: anthropic1, to: openai6 },
-  { from: openai7, to: anthropic1 },
-  { from: anthropic1, to: openai7 },
-];
+/** Every way to begin on one provider, or with one SDK, and to go on with another. */
+export const crossings: readonly { readonly from: Side; readonly to: Side }[] = sides.flatMap((from) =>
+  sides.filter((to) => to !== from).map((to) => ({ from, to })),
+);
+
+function forOpenAI({ url, fetch }: Place) {
+  return { apiKey: 'test', baseURL: `${url}/v1`, fetch };
+}
+
+function openai7(place: Place, { maxRetries = 0 }: SideOptions = {}): OpenAI {
+  return new OpenAI7({ ...forOpenAI(place), maxRetries }) as unknown as OpenAI;
+}

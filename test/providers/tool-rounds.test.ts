@@ -131,7 +131,7 @@ describe.each(sides)('$name', (side) => {
       { id: 'call_b', text: 'waited 10' },
       { id: 'call_c', text: 'waited 0' },
     ]);
-    expect(second?.messages.map(({ results }) => results.length)).toEqual(side.api === 'anthropic' ? [0, 0, 3] : [0, 0, 1, 1, 1]);
+    expect(second?.messages.map(({ results }) => results.length)).toEqual(side.dialect === 'messages' ? [0, 0, 3] : [0, 0, 1, 1, 1]);
   });
 
   it.each(modes)(

@@ -1,3 +1,5 @@
+export type Dialect = 'chat' | 'responses' | 'messages';
+
 /** A call as it stands in a request. */
 export interface WireCall {
   readonly id: string;
@@ -14,9 +16,9 @@ export interface WireMessage {
   readonly calls: readonly WireCall[];
   readonly results: readonly WireResult[];
 }
-/** A request body, and what both APIs have in common in it. */
+/** A request body, and what all APIs have in common in it. */
 export interface WireRequest {
-  readonly api: 'openai' | 'anthropic';
+  readonly dialect: Dialect;
   readonly body: Fields;
   /** The whole body as it was sent, for what must be nowhere in it. */
   readonly json: string;
@@ -29,21 +31,28 @@ export interface WireRequest {
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-export function wireRequest(api: WireRequest['api'], body: unknown): WireRequest {
+export function wireRequest(dialect: Dialect, body: unknown): WireRequest {
   const fields = fieldsOf(body);
-  const all = listOf(fields.messages).map((message) => (api === 'openai' ? chatMessage(message) : messagesMessage(message)));
+  const all = readers[dialect](fields);
   const messages = all.filter(({ role }) => role !== 'system');
+  const system = { chat: all.find(({ role }) => role === 'system')?.text, responses: fields.instructions, messages: fields.system };
   return {
-    api,
+    dialect,
     body: fields,
     json: JSON.stringify(body),
-    system: api === 'openai' ? textOf(all.find(({ role }) => role === 'system')?.text) : textOf(fields.system),
+    system: textOf(system[dialect]),
     messages,
     calls: messages.flatMap(({ calls }) => calls),
     results: messages.flatMap(({ results }) => results),
     tools: listOf(fields.tools).map((tool) => String(tool.name ?? fieldsOf(tool.function).name)),
   };
 }
+
+const readers: { readonly [K in Dialect]: (body: Fields) => readonly WireMessage[] } = {
+  chat: ({ messages }) => listOf(messages).map(chatMessage),
+  messages: ({ messages }) => listOf(messages).map(messagesMessage),
+  responses: ({ input }) => listOf(input).reduce(withItem, []),
+};
 
 function chatMessage(message: Fields): WireMessage {
   const text = textOf(message.content);
@@ -67,10 +76,23 @@ function messagesMessage({ role, content }: Fields): WireMessage {
   };
 }
 
+/** Items of one answer (text, calls) are taken together, as the other dialects have them; reasoning and the provider's own are passed over. */
+function withItem(messages: readonly WireMessage[], item: Fields): readonly WireMessage[] {
+  const type = String(item.type ?? 'message');
+  const last = messages.at(-1);
+  if (type === 'function_call_output')
+    return [...messages, { role: 'tool', text: '', calls: [], results: [{ id: String(item.call_id), text: textOf(item.output) }] }];
+  if (type === 'message') return [...messages, { role: String(item.role), text: textOf(item.content), calls: [], results: [] }];
+  if (type !== 'function_call') return messages;
+  const call = { id: String(item.call_id), name: String(item.name), input: JSON.parse(String(item.arguments)) as unknown };
+  if (last?.role !== 'assistant') return [...messages, { role: 'assistant', text: '', calls: [call], results: [] }];
+  return [...messages.slice(0, -1), { ...last, calls: [...last.calls, call] }];
+}
+
 function textOf(content: unknown): string {
   if (typeof content === 'string') return content;
   return listOf(content)
-    .flatMap(({ type, text }) => (type === 'text' ? [String(text)] : []))
+    .flatMap(({ text }) => (typeof text === 'string' ? [text] : []))
     .join('\n');
 }
 

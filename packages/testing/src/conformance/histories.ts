@@ -5,7 +5,7 @@ import { assistantItem, resultItem, userItem } from './items.js';
 export const foreignWords = 'WORDS OF ANOTHER MAKER';
 
 /** Numbers from 0 to 1 that look random and are the same each time. */
-function randomFrom(seed: number): () => number {
+export function randomFrom(seed: number): () => number {
   let state = seed;
   return () => {
     state = (state + 0x6d2b79f5) | 0;

@@ -1,0 +1,85 @@
+import type { Dialect } from './wire-request.js';
+
+/** The pieces that a stream of a dialect is made of. */
+export interface StreamWords {
+  readonly begin: string;
+  /** Opens the text, where the dialect does so. */
+  readonly openText: string;
+  text(piece: string): string;
+  /** Opens the call number `index`, behind a text. */
+  openCall(index: number): string;
+  argument(index: number, piece: string): string;
+  /** Closes the call; the dialect may say its arguments again. */
+  closeCall(index: number, whole: string): string;
+  /** Ends an answer that holds this text, and calls with these arguments. */
+  end(text: string, calls: readonly string[]): string;
+}
+
+const named = (event: { readonly type: string; readonly [key: string]: unknown }): string =>
+  `event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`;
+const chunk = (delta: object, reason: string | null = null): string =>
+  `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: reason }] })}\n\n`;
+const outputText = (text: string): object => ({
+  id: 'msg_0',
+  type: 'message',
+  status: 'completed',
+  role: 'assistant',
+  content: [{ type: 'output_text', annotations: [], text }],
+});
+const functionCall = (index: number, whole: string): object => ({
+  id: `fc_${index}`,
+  type: 'function_call',
+  status: 'completed',
+  call_id: `call_${index}`,
+  name: 'find',
+  arguments: whole,
+});
+
+export const streamWords: { readonly [K in Dialect]: StreamWords } = {
+  chat: {
+    begin: chunk({ role: 'assistant', content: '' }),
+    openText: '',
+    text: (content) => chunk({ content }),
+    openCall: (index) =>
+      chunk({ tool_calls: [{ index, id: `call_${index}`, type: 'function', function: { name: 'find', arguments: '' } }] }),
+    argument: (index, piece) => chunk({ tool_calls: [{ index, function: { arguments: piece } }] }),
+    closeCall: () => '',
+    end: (_, calls) => `${chunk({}, calls.length > 0 ? 'tool_calls' : 'stop')}data: [DONE]\n\n`,
+  },
+  responses: {
+    begin: named({ type: 'response.created', response: { id: 'resp_1', status: 'in_progress', output: [] } }),
+    openText: named({ type: 'response.output_item.added', output_index: 0, item: outputText('') }),
+    text: (delta) => named({ type: 'response.output_text.delta', item_id: 'msg_0', output_index: 0, content_index: 0, delta }),
+    openCall: (index) => named({ type: 'response.output_item.added', output_index: index + 1, item: functionCall(index, '') }),
+    argument: (index, delta) =>
+      named({ type: 'response.function_call_arguments.delta', item_id: `fc_${index}`, output_index: index + 1, delta }),
+    closeCall: (index, whole) => named({ type: 'response.output_item.done', output_index: index + 1, item: functionCall(index, whole) }),
+    end: (text, calls) =>
+      named({ type: 'response.output_item.done', output_index: 0, item: outputText(text) }) +
+      named({
+        type: 'response.completed',
+        response: {
+          id: 'resp_1',
+          status: 'completed',
+          output: [outputText(text), ...calls.map((whole, index) => functionCall(index, whole))],
+        },
+      }),
+  },
+  messages: {
+    begin: named({ type: 'message_start', message: { id: 'msg_1', type: 'message', role: 'assistant', content: [] } }),
+    openText: named({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
+    text: (text) => named({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }),
+    openCall: (index) =>
+      named({
+        type: 'content_block_start',
+        index: index + 1,
+        content_block: { type: 'tool_use', id: `call_${index}`, name: 'find', input: {} },
+      }),
+    argument: (index, partial_json) =>
+      named({ type: 'content_block_delta', index: index + 1, delta: { type: 'input_json_delta', partial_json } }),
+    closeCall: (index) => named({ type: 'content_block_stop', index: index + 1 }),
+    end: (_, calls) =>
+      named({ type: 'message_delta', delta: { stop_reason: calls.length > 0 ? 'tool_use' : 'end_turn' } }) +
+      named({ type: 'message_stop' }),
+  },
+};
