@@ -3,8 +3,14 @@ import { hasText, isFields, isWord, listOf, show, wordRule } from './anthropic-f
 
 const imageTypes: readonly unknown[] = ['image/jpeg', 'image/png', 'image/gif', 'image/webp'];
 const base64 = /^[A-Za-z0-9+/]+={0,2}$/;
+/** How the data of each image type begins, in base64. */
+const imageMarks = { 'image/png': 'iVBORw0KGgo', 'image/jpeg': '/9j/', 'image/gif': 'R0lGOD', 'image/webp': 'UklGR' } as const;
+/** Ten megabytes of base64. */
+const mostImageData = 10 * 1024 * 1024;
 const resultBlocks: readonly unknown[] = ['text', 'image', 'document', 'search_result', 'tool_reference'];
 const userBlocks: readonly unknown[] = ['text', 'image', 'document', 'search_result', 'tool_result', 'container_upload'];
+
+const otherAnswers: readonly unknown[] = ['container_upload', 'compaction', 'fallback', 'mcp_tool_listing'];
 
 /** One block of a message, by the role of that message. */
 export function* checkBlock(block: unknown, at: string, role: unknown): Problems {
@@ -24,7 +30,8 @@ function* checkAssistantBlock(block: Fields, at: string): Problems {
     if (typeof block.signature !== 'string' || block.signature === '') yield `${at}.signature: missing`;
   } else if (type === 'redacted_thinking') {
     if (typeof block.data !== 'string' || block.data === '') yield `${at}.data: missing`;
-  } else if (type !== 'server_tool_use' && type !== 'container_upload' && !/^\w+_tool_result$/.test(type)) {
+  } else if (type === 'server_tool_use' || type === 'mcp_tool_use') yield* checkCall(block, at);
+  else if (type === 'tool_result' || (!otherAnswers.includes(type) && !/^\w+_tool_result$/.test(type))) {
     yield `${at}.type: ${show(type)} is not for assistant messages`;
   }
 }
@@ -43,6 +50,8 @@ function* checkResult({ tool_use_id: id, content, is_error: isError }: Fields, a
   if (content !== undefined && typeof content !== 'string' && !Array.isArray(content)) yield `${at}.content: neither text nor a list`;
   for (const [index, inner] of listOf(content).entries()) {
     const place = `${at}.content.${index}`;
+    if (isError === true && isFields(inner) && inner.type !== 'text')
+      yield `${place}: the result of ${show(id)} is an error and holds more than text`;
     if (isFields(inner) && resultBlocks.includes(inner.type)) yield* checkShown(inner, place);
     else yield `${place}: not a block for a tool_result`;
   }
@@ -57,6 +66,11 @@ function* checkShown(block: Fields, at: string): Problems {
   else if (block.type === 'document') yield* checkDocument(block.source, `${at}.source`);
 }
 
+/** True where a document in the request is to be cited. */
+export function isCited(block: Fields): boolean {
+  return (isFields(block.citations) && block.citations.enabled === true) || listOf(block.content).filter(isFields).some(isCited);
+}
+
 function* checkText(text: unknown, at: string): Problems {
   if (typeof text !== 'string') yield `${at}.text: missing`;
   else if (text === '') yield `${at}.text: empty`;
@@ -68,6 +82,11 @@ function* checkImage(source: unknown, at: string): Problems {
   if (source.type !== 'base64') return yield* checkReference(source, at);
   if (!imageTypes.includes(source.media_type)) yield `${at}.media_type: ${show(source.media_type)} is none of ${imageTypes.join(', ')}`;
   yield* checkData(source.data, at);
+  if (typeof source.data !== 'string') return;
+  const data = source.data;
+  if (data.length > mostImageData) yield `${at}.data: ${data.length} bytes, and ${mostImageData} are allowed`;
+  const found = Object.entries(imageMarks).find(([, mark]) => data.startsWith(mark))?.[0];
+  if (found !== undefined && found !== source.media_type) yield `${at}.media_type: ${show(source.media_type)}, but the data is ${found}`;
 }
 
 function* checkDocument(source: unknown, at: string): Problems {
@@ -82,12 +101,12 @@ function* checkDocument(source: unknown, at: string): Problems {
 }
 
 function* checkData(data: unknown, at: string): Problems {
-  if (typeof data !== 'string' || !base64.test(data)) yield `${at}.data: not base64 (without a data: prefix)`;
+  if (typeof data !== 'string' || data.length % 4 !== 0 || !base64.test(data)) yield `${at}.data: not base64 (without a data: prefix)`;
 }
 
 function* checkReference(source: Fields, at: string): Problems {
   if (source.type === 'url') {
-    if (typeof source.url !== 'string' || !/^https?:\/\/./i.test(source.url)) yield `${at}.url: not a web address`;
+    if (typeof source.url !== 'string' || !/^https:\/\/./i.test(source.url)) yield `${at}.url: not an https address`;
   } else if (source.type !== 'file' || typeof source.file_id !== 'string')
     yield `${at}.type: ${show(source.type)} is unknown, or lacks its fields`;
 }

@@ -1,5 +1,8 @@
+import { isCited } from './anthropic-blocks.js';
 import type { Fields, Problems } from './anthropic-fields.js';
-import { hasText, isFields, isThinking, isWhole, isWord, listOf, show, thinks, wordRule } from './anthropic-fields.js';
+import { contentOf, hasText, isFields, isThinking, isWhole, listOf, show, thinks } from './anthropic-fields.js';
+import { checkModel } from './anthropic-models.js';
+import { checkToolChoice, checkTools } from './anthropic-tools.js';
 
 const bodyFields = new Set([
   'model',
@@ -21,6 +24,8 @@ const bodyFields = new Set([
   'container',
   'context_management',
   'diagnostics',
+  'fallbacks',
+  'thread',
   'inference_geo',
   'mcp_servers',
   'speed',
@@ -36,8 +41,10 @@ export function* checkSettings(body: Fields, apiVersion: string | undefined): Pr
   yield* checkTools(body.tools);
   yield* checkToolChoice(body);
   yield* checkThinkingField(body);
-  yield* checkOutput(body.output_config);
+  yield* checkOutput(body);
   yield* checkCacheMarks(body);
+  yield* checkMetadata(body.metadata);
+  yield* checkModel(body);
 }
 
 function* checkHead(body: Fields): Problems {
@@ -79,39 +86,6 @@ function* checkSampling(body: Fields, apiVersion: string | undefined): Problems 
   if (typeof body.top_p === 'number' && body.top_p < 0.95) yield 'top_p: cannot be under 0.95 with thinking';
 }
 
-function* checkTools(tools: unknown): Problems {
-  if (tools === undefined) return;
-  if (!Array.isArray(tools) || tools.length === 0) yield 'tools: not a list, or an empty one; leave it out';
-  const names = new Set<unknown>();
-  for (const [index, tool] of listOf(tools).entries()) {
-    const place = `tools.${index}`;
-    if (!isFields(tool)) {
-      yield `${place}: not an object`;
-      continue;
-    }
-    if (!isWord(tool.name)) yield `${place}.name: ${show(tool.name)} does not match ${wordRule.source}`;
-    if (names.has(tool.name)) yield `${place}.name: ${show(tool.name)} is the name of two tools`;
-    names.add(tool.name);
-    const isOwn = tool.type === undefined || tool.type === null || tool.type === 'custom';
-    if (isOwn && !(isFields(tool.input_schema) && tool.input_schema.type === 'object'))
-      yield `${place}.input_schema: not a schema of an object`;
-  }
-}
-
-function* checkToolChoice(body: Fields): Problems {
-  const { tool_choice: choice } = body;
-  if (choice === undefined) return;
-  const tools = listOf(body.tools).filter(isFields);
-  if (tools.length === 0) yield 'tool_choice: given without tools';
-  const { type, name, disable_parallel_tool_use: single }: Fields = isFields(choice) ? choice : {};
-  if (type !== 'auto' && type !== 'any' && type !== 'tool' && type !== 'none') yield `tool_choice.type: ${show(type)} is unknown`;
-  if (type === 'tool' && !tools.some((tool) => tool.name === name)) yield `tool_choice.name: ${show(name)} is no tool of the request`;
-  if (type !== 'tool' && name !== undefined) yield `tool_choice.name: not with type ${show(type)}`;
-  if (single !== undefined && (type === 'none' || typeof single !== 'boolean'))
-    yield 'tool_choice.disable_parallel_tool_use: not here, or not a boolean';
-  if ((type === 'any' || type === 'tool') && thinks(body)) yield `tool_choice: a call cannot be forced (${type}) with thinking`;
-}
-
 function* checkThinkingField(body: Fields): Problems {
   const { thinking } = body;
   if (thinking === undefined) return;
@@ -125,12 +99,22 @@ function* checkThinkingField(body: Fields): Problems {
   else if (typeof body.max_tokens === 'number' && budget >= body.max_tokens) yield 'thinking.budget_tokens: not less than max_tokens';
 }
 
-function* checkOutput(config: unknown): Problems {
+function* checkMetadata(metadata: unknown): Problems {
+  if (metadata === undefined) return;
+  if (!isFields(metadata)) return yield 'metadata: not an object';
+  for (const [key, value] of Object.entries(metadata)) {
+    if (key !== 'user_id') yield `metadata.${key}: the API has no such field`;
+    else if (value !== null && typeof value !== 'string') yield 'metadata.user_id: not a text';
+  }
+}
+
+function* checkOutput({ output_config: config, messages }: Fields): Problems {
   if (config === undefined) return;
   if (!isFields(config)) return yield 'output_config: not an object';
   if (config.effort !== undefined && !efforts.includes(config.effort)) yield `output_config.effort: ${show(config.effort)} is unknown`;
   const { format } = config;
   if (format === undefined || format === null) return;
+  if (listOf(messages).flatMap(contentOf).some(isCited)) yield 'output_config.format: not beside documents that are to be cited';
   if (isFields(format) && format.type === 'json_schema') yield* checkOutputSchema(format.schema, 'output_config.format.schema');
   else yield 'output_config.format: not a json_schema with a schema';
 }
@@ -169,13 +153,18 @@ function* checkCacheMarks(body: Fields): Problems {
   if (markedOnes.length > mostMarks) yield `cache_control: ${markedOnes.length} marks, and ${mostMarks} are allowed`;
   for (const { cache_control: mark, type } of markedOnes) {
     if (!isFields(mark) || mark.type !== 'ephemeral') yield 'cache_control: its type is not ephemeral';
+    else if (mark.ttl !== undefined && mark.ttl !== '5m' && mark.ttl !== '1h')
+      yield `cache_control.ttl: ${show(mark.ttl)} is neither 5m nor 1h`;
     if (isThinking({ type })) yield 'cache_control: not on a thinking block';
   }
+  const lives = markedOnes.map(({ cache_control: mark }) => (isFields(mark) && mark.ttl === '1h' ? '1h' : '5m'));
+  if (lives.lastIndexOf('1h') > lives.indexOf('5m') && lives.includes('5m')) yield 'cache_control.ttl: a mark of 1h stands after one of 5m';
 }
 
+/** In the order of the cache: tools, system text, messages; a mark of the whole request counts as one at its end. */
 function* marked(value: unknown): Generator<Fields, void> {
   for (const item of listOf(value)) yield* marked(item);
   if (!isFields(value)) return;
+  for (const inner of [value.content, value.tools, value.system, value.messages]) yield* marked(inner);
   if (value.cache_control !== undefined && value.cache_control !== null) yield value;
-  for (const inner of [value.content, value.system, value.tools, value.messages]) yield* marked(inner);
 }

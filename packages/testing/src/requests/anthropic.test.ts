@@ -8,10 +8,20 @@ const text = (words: string) => ({ type: 'text', text: words });
 const thinking = { type: 'thinking', thinking: 'hm', signature: 'S1' };
 const user = (...content: unknown[]) => ({ role: 'user', content });
 const assistant = (...content: unknown[]) => ({ role: 'assistant', content });
-const request = (messages: unknown, more: object = {}) => ({ model: 'claude-opus-4-8', max_tokens: 4_096, messages, ...more });
+const request = (messages: unknown, more: object = {}) => ({ model: 'claude-sonnet-4-6', max_tokens: 4_096, messages, ...more });
 const mark = { type: 'ephemeral' };
 const hi = { role: 'user', content: 'hi' };
 const withTools = (messages: unknown, more: object = {}) => request(messages, { tools: [tool], ...more });
+const hour = { type: 'ephemeral', ttl: '1h' };
+const search = (id: string) => ({ type: 'server_tool_use', id, name: 'web_search', input: {} });
+const found = (id: string) => ({ type: 'web_search_tool_result', tool_use_id: id, content: [] });
+const withSearch = (messages: unknown, more: object = {}) =>
+  request(messages, { tools: [tool, { type: 'web_search_20250305', name: 'web_search' }], ...more });
+const code = { type: 'server_tool_use', id: 'x', name: 'code_execution', input: { code: '1' } };
+const byCode = (id: string) => ({ ...call(id), caller: { type: 'code_execution_20260120', tool_id: 'x' } });
+const coded = assistant(code, byCode('a'));
+const withCode = (messages: unknown, more: object = {}) =>
+  request(messages, { tools: [tool, { type: 'code_execution_20260120', name: 'code_execution' }], ...more });
 const budget = { thinking: { type: 'enabled', budget_tokens: 2_048 } };
 
 describe('a legal request', () => {
@@ -32,18 +42,21 @@ describe('a legal request', () => {
     ],
     ['an image in a result', withTools([hi, assistant(call('a')), user(result('a', [image('image/webp')]))])],
     ['an earlier turn without thinking', request([hi, assistant(text('hello')), user(text('more'))], budget)],
+    ['a server tool in an answer', request([hi, assistant(search('s'), found('s'), text('so')), hi])],
     [
-      'a server tool in an answer',
-      request([
-        hi,
-        assistant(
-          { type: 'server_tool_use', id: 's', name: 'web_search', input: {} },
-          { type: 'web_search_tool_result', tool_use_id: 's', content: [] },
-          text('so'),
-        ),
-        hi,
-      ]),
+      'a server tool that waits for our results, and is answered in the next answer',
+      withSearch([hi, assistant(search('s'), call('a')), user(result('a')), assistant(found('s'), text('so')), hi]),
     ],
+    ['a server tool that waits for our results at the end', withSearch([hi, assistant(search('s'), call('a')), user(result('a'))])],
+    ['a paused answer', withSearch([hi, assistant(search('s'))])],
+    ['code that waits for the results of its calls', withCode([hi, coded, user(result('a'))], { container: 'container_1' })],
+    ['a forced call with adaptive thinking', withTools([hi], { thinking: { type: 'adaptive' }, tool_choice: { type: 'any' } })],
+    [
+      'marks of an hour before those of five minutes',
+      request([hi], { system: [{ ...text('s'), cache_control: hour }], cache_control: mark }),
+    ],
+    ['a temperature of 1 anywhere', request([hi], { model: 'claude-opus-5-5', temperature: 1 })],
+    ['anything for a model that is not known', request([hi], { ...budget, model: 'my-proxy/best', output_config: { effort: 'max' } })],
     [
       'structured output',
       request([hi], {
@@ -151,7 +164,7 @@ describe('an illegal request is refused', () => {
     [
       'a forced call with thinking',
       withTools([hi], { ...budget, tool_choice: { type: 'any' } }),
-      'a call cannot be forced (any) with thinking',
+      'a call cannot be forced (any) with a thinking budget',
     ],
     [
       'a current turn without its thinking',
@@ -196,6 +209,104 @@ describe('an illegal request is refused', () => {
       request([hi], { output_config: { format: format({ type: 'integer', minimum: 1 }) } }),
       'minimum: not in structured output',
     ],
+    [
+      'an error result with an image',
+      withTools([hi, assistant(call('a')), user({ ...result('a', [image('image/webp')]), is_error: true })]),
+      'the result of "a" is an error and holds more than text',
+    ],
+    ['base64 without its padding', request([user(image('image/png', 'AAAAA'))]), 'not base64'],
+    ['base64 with line breaks', request([user(image('image/png', 'AAAA\nAAAA'))]), 'not base64'],
+    ['an image that is another type than it says', request([user(image('image/png', '/9j/4AAQ'))]), 'but the data is image/jpeg'],
+    ['an image of more than ten megabytes', request([user(image('image/png', 'A'.repeat(10 * 1024 * 1024 + 4)))]), 'are allowed'],
+    ['an image at an http address', request([user({ type: 'image', source: { type: 'url', url: 'http://example.org/a.png' } })]), 'https'],
+    [
+      'a server tool without a result',
+      request([hi, assistant(search('s'), text('so')), hi]),
+      'server tool call "s" ("web_search") has no result',
+    ],
+    [
+      'a result of a server tool without its call',
+      request([hi, assistant(found('s'), text('so')), hi]),
+      'which no server tool call before it',
+    ],
+    [
+      'a server tool left open by words after our results',
+      withSearch([hi, assistant(search('s'), call('a')), user(result('a'), text('and?'))]),
+      'messages.2: the turn ends, and server tool call "s"',
+    ],
+    [
+      'a server tool that the next answer leaves open',
+      withSearch([hi, assistant(search('s'), call('a')), user(result('a')), assistant(text('so')), hi]),
+      'messages.3: the turn ends, and server tool call "s"',
+    ],
+    [
+      'a waiting server tool that is not offered',
+      withTools([hi, assistant(search('s'), call('a')), user(result('a'))]),
+      'tools: "web_search" waits for its result ("s") and is not offered',
+    ],
+    [
+      'one id for two server tools',
+      request([hi, assistant(search('s'), found('s'), search('s'), found('s'), text('so')), hi]),
+      '"s" is the id of two server tool calls',
+    ],
+    [
+      'words beside results for code',
+      withCode([hi, coded, user(result('a'), text('and?'))], { container: 'c' }),
+      'more than their results',
+    ],
+    [
+      'an image for code',
+      withCode([hi, coded, user(result('a', [image('image/png')]))], { container: 'c' }),
+      'the result of "a" goes to code and holds more than text',
+    ],
+    ['code that waits without its container', withCode([hi, coded, user(result('a'))]), 'container: missing'],
+    [
+      'a call by code that is not there',
+      withCode([hi, assistant(byCode('a')), user(result('a'))], { container: 'c' }),
+      'call "a" comes from "x", which is no server tool call before it',
+    ],
+    ['an answer begun for a model that takes none', request([hi, assistant(text('so'))]), 'does not go on from it'],
+    ['metadata beyond user_id', request([hi], { metadata: { team: 'a' } }), 'metadata.team'],
+    [
+      'structured output beside citations',
+      request([user({ type: 'document', source: { type: 'text', media_type: 'text/plain', data: 'a' }, citations: { enabled: true } })], {
+        output_config: { format: format({ type: 'object', properties: {}, additionalProperties: false }) },
+      }),
+      'output_config.format: not beside documents',
+    ],
+    [
+      'a mark of an hour after one of five minutes',
+      request([hi], { system: [{ ...text('s'), cache_control: mark }], cache_control: hour }),
+      'stands after',
+    ],
+    ['a mark of two hours', request([hi], { cache_control: { type: 'ephemeral', ttl: '2h' } }), '"2h" is neither'],
+    [
+      'a union at the top of an input',
+      request([hi], { tools: [{ ...tool, input_schema: { type: 'object', anyOf: [] } }] }),
+      'anyOf: not at the top level',
+    ],
+    [
+      'a key of an input with other letters',
+      request([hi], { tools: [{ ...tool, input_schema: { type: 'object', properties: { größe: {} } } }] }),
+      '"größe" does not match',
+    ],
+    ...(
+      [
+        ['claude-opus-5-5', { tools: [tool], tool_choice: { type: 'any' } }, 'tool_choice.type: "any"'],
+        ['claude-sonnet-5-5', { tools: [tool], tool_choice: { type: 'tool', name: 'lookup' } }, 'tool_choice.type: "tool"'],
+        ['claude-fable-5-1', { tools: [tool], tool_choice: { type: 'any' } }, 'tool_choice.type: "any"'],
+        ['claude-opus-4-7', { temperature: 0 }, 'temperature'],
+        ['claude-haiku-5-5', { top_p: 0.9 }, 'top_p'],
+        ['claude-opus-4-7', budget, 'thinking.type: "enabled"'],
+        ['claude-haiku-4-5', { thinking: { type: 'adaptive' } }, 'thinking.type: "adaptive"'],
+        ['claude-sonnet-5-5', { thinking: { type: 'disabled' } }, 'thinking.type: "disabled"'],
+        ['claude-opus-5-5', { thinking: { type: 'disabled' } }, 'thinking.type: "disabled"'],
+        ['claude-haiku-5-5', { thinking: { type: 'between_tools' } }, 'thinking.type: "between_tools"'],
+        ['claude-3-5-sonnet-20241022', budget, 'thinking.type: "enabled"'],
+        ['claude-haiku-4-5', { output_config: { effort: 'low' } }, 'output_config.effort'],
+        ['claude-opus-5', { thinking: { type: 'disabled' }, output_config: { effort: 'max' } }, 'cannot be asked for'],
+      ] as const
+    ).map(([model, more, problem]) => [`${problem} for ${model}`, request([hi], { model, ...more }), problem] as const),
     ['a stop sequence of whitespace', request([hi], { stop_sequences: ['\n'] }), 'stop_sequences'],
     ['both sampling settings', request([hi], { temperature: 0, top_p: 0.5 }), 'only one of them'],
     ['a temperature above 1', request([hi], { temperature: 1.5 }), 'temperature: not a number in its range'],

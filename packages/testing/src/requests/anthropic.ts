@@ -3,7 +3,11 @@
 import { checkBlock } from './anthropic-blocks.js';
 import type { Fields, Problems } from './anthropic-fields.js';
 import { contentOf, hasText, isFields, isThinking, listOf, show } from './anthropic-fields.js';
+import { takesPrefill } from './anthropic-models.js';
+import { checkServerTools } from './anthropic-server-tools.js';
 import { checkSettings } from './anthropic-settings.js';
+
+const mostMessages = 100_000;
 
 /** What a body alone does not tell. */
 export interface MessagesRequestOptions {
@@ -13,8 +17,8 @@ export interface MessagesRequestOptions {
 
 /**
  * Everything for which the Messages API would refuse this request body, in words that name the place and the ids concerned; empty when it
- * is legal. Pure. Stricter than the API where only some models refuse: messages of one role in a row, a system role inside messages, a
- * forced call with adaptive thinking, names over 64 characters.
+ * is legal. Pure. Some rules are those of the model that the body names; other ids have only the common ones. Stricter than the API where
+ * it is lenient to some: messages of one role in a row, a system role inside messages, names and ids over 64 characters.
  */
 export function checkMessagesRequest(body: unknown, options: MessagesRequestOptions = {}): readonly string[] {
   if (!isFields(body)) return ['the body is not an object'];
@@ -24,6 +28,7 @@ export function checkMessagesRequest(body: unknown, options: MessagesRequestOpti
 function* checkMessages(body: Fields): Problems {
   const messages = listOf(body.messages);
   if (messages.length === 0) return yield 'messages: missing or empty';
+  if (messages.length > mostMessages) yield `messages: ${messages.length}, and ${mostMessages} are allowed`;
   for (const [index, message] of messages.entries()) yield* checkMessage(message, index, messages[index - 1]);
   yield* checkIds(messages);
   for (const index of messages.keys()) {
@@ -31,6 +36,8 @@ function* checkMessages(body: Fields): Problems {
     yield* checkOrder(messages, index);
   }
   yield* checkEnds(messages);
+  yield* checkPrefill(messages.at(-1), body.model);
+  yield* checkServerTools(body);
   if (body.tools === undefined && messages.flatMap(contentOf).some(({ type }) => type === 'tool_use' || type === 'tool_result')) {
     yield 'tools: missing, though messages hold tool_use or tool_result blocks';
   }
@@ -96,6 +103,13 @@ function* checkEnds(messages: readonly unknown[]): Problems {
   if (!isFields(last) || last.role !== 'assistant') return;
   const end = typeof last.content === 'string' ? last.content : contentOf(last).at(-1)?.text;
   if (typeof end === 'string' && /\s$/.test(end)) yield `messages.${messages.length - 1}: the final assistant message ends in whitespace`;
+}
+
+/** Newer models go on from an answer only where it paused for a server tool. */
+function* checkPrefill(last: unknown, model: unknown): Problems {
+  if (roleOf(last) !== 'assistant' || takesPrefill(model)) return;
+  if (!contentOf(last).some(({ type }) => typeof type === 'string' && /^(?:server|mcp)_tool_use$|_tool_result$/.test(type)))
+    yield `messages: the last one is the assistant's, and ${show(model)} does not go on from it`;
 }
 
 /** With a thinking budget, each assistant message since the last user message without results begins with thinking. */
