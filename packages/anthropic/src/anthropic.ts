@@ -11,15 +11,17 @@ import {
   withClientRetries,
 } from '@guardloop/core/model';
 import { AnswerAssembly, BrokenStream, ReportedError } from './assemble-answer.js';
-import type { Block } from './blocks.js';
+import type { Block, WireMessage } from './blocks.js';
 import type { BuiltRequest, RequestContext } from './build-request.js';
 import { buildRequest, continuedRequest } from './build-request.js';
 import type { ClientOptions } from './client.js';
 import { Transport } from './client.js';
 import { isReadable, providerName, replayable } from './encode-items.js';
 import { anthropicWords } from './failure.js';
+import type { Container, Native } from './native-message.js';
+import { writeNative } from './native-message.js';
 import type { ThinkingOptions } from './thinking.js';
-import { thinkingTraits } from './thinking.js';
+import { modelTraits } from './thinking.js';
 import type { ProviderTool } from './tool-fields.js';
 import type { AnthropicPrices, TokenCounts } from './usage.js';
 import { addCounts, noTokens, toUsage } from './usage.js';
@@ -72,7 +74,7 @@ export function anthropic(modelId: string, options: AnthropicOptions = {}): Mode
       settings: options.settings ?? {},
       maxTokens: options.maxTokens ?? defaultMaxTokens,
       thinking: options.thinking ?? {},
-      traits: thinkingTraits(modelId),
+      traits: modelTraits(modelId),
       cache: options.cache ?? (options.client === undefined || options.client instanceof Anthropic ? 'auto' : 'off'),
       structuredOutput: options.structuredOutput ?? 'native',
       providerTools: options.providerTools ?? [],
@@ -142,18 +144,22 @@ class AnthropicCall {
   async *run(request: ModelRequest): AsyncGenerator<ModelEvent> {
     const built = buildRequest(request, this.#setup.context);
     this.#demands = built.demands;
+    for (const warning of built.warnings) yield warning;
     const said: Block[] = [];
+    let container: Container | undefined;
     for (;;) {
       const answer = new AnswerAssembly(toolNames(request.tools));
       this.#answer = answer;
-      const next = said.length === 0 ? built : continuedRequest(built, saidSoFar(said));
+      const begun = saidSoFar(said);
+      const next = begun.content.length === 0 ? built : continuedRequest(built, begun, container);
       // Not `yield* batch`: delegation costs an async generator three turns of the event loop for each event.
       for await (const batch of this.#round(next, answer)) for (const event of batch) yield event;
       said.push(...answer.blocks());
+      container = answer.container ?? container;
       this.#counts = addCounts(this.#counts, answer.counts);
       this.#answer = undefined;
-      if (answer.stopReason !== 'pause_turn') {
-        for (const event of this.#ending(answer, said)) yield event;
+      if (answer.stopReason !== 'pause_turn' || answer.calls().length > 0) {
+        for (const event of this.#ending(answer, { blocks: said, container })) yield event;
         return;
       }
     }
@@ -169,21 +175,22 @@ class AnthropicCall {
       if (error instanceof BrokenStream) throw this.#http.protocolError(error.message);
       throw error;
     }
-    if (!answer.isDone) throw this.#http.protocolError('The stream of Anthropic ended without message_stop, so the answer is not whole');
+    if (!answer.isDone)
+      throw this.#http.protocolError('The stream of Anthropic ended without message_stop, so the answer is not whole', true);
   }
 
-  *#ending(answer: AnswerAssembly, said: readonly Block[]): Generator<ModelEvent> {
+  *#ending(answer: AnswerAssembly, { blocks, container }: Native): Generator<ModelEvent> {
     const calls = answer.calls();
     const stopReason = this.#stopReason(answer.stopReason, calls.length > 0);
     const isUsable = stopReason === 'stop' || stopReason === 'tools';
-    const native = wellFormed(said.filter(isReadable)) as readonly Block[];
+    const readable = wellFormed(blocks.filter(isReadable)) as readonly Block[];
     const detail = stopReason === 'refusal' ? answer.detail : stopReason === 'length' ? answer.stopReason : undefined;
     if (isUsable) for (const call of calls) yield { type: 'tool.call', call };
     yield {
       type: 'end',
       stopReason,
       usage: this.#usage(),
-      ...(isUsable && native.length > 0 ? { native } : {}),
+      ...(isUsable && readable.length > 0 ? { native: writeNative({ blocks: readable, container }) } : {}),
       ...(detail === undefined ? {} : { detail }),
     };
   }
@@ -194,6 +201,7 @@ class AnthropicCall {
       case 'end_turn':
       case 'stop_sequence':
       case 'tool_use':
+      case 'pause_turn':
         return hasCalls ? 'tools' : 'stop';
       case 'max_tokens':
       case 'model_context_window_exceeded':
@@ -212,13 +220,13 @@ class AnthropicCall {
 
   #more(): { readonly usage: Usage | undefined; readonly demands: readonly string[] } {
     const usage = this.#usage();
-    const isTold = (usage.inputTokens ?? 0) + (usage.outputTokens ?? 0) > 0;
+    const isTold = usage.inputTokens !== undefined || usage.outputTokens !== undefined;
     return { usage: isTold ? usage : undefined, demands: this.#demands };
   }
 }
 
 /** The API takes no message that ends in whitespace where it is to go on from it. */
-function saidSoFar(blocks: readonly Block[]): { readonly role: 'assistant'; readonly content: readonly Block[] } {
+function saidSoFar(blocks: readonly Block[]): WireMessage {
   const content = [...replayable(blocks)];
   const last = content.at(-1);
   if (last?.type === 'text' && typeof last.text === 'string') content[content.length - 1] = { ...last, text: last.text.trimEnd() };

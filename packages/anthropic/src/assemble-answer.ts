@@ -1,6 +1,9 @@
 import type { FrameSink, JsonObject, JsonValue, ModelCall, ModelEvent, SseFrame } from '@guardloop/core/model';
 import { safeWord, wellFormedText } from '@guardloop/core/model';
 import type { Block } from './blocks.js';
+import { isObject } from './blocks.js';
+import type { Container } from './native-message.js';
+import { readContainer } from './native-message.js';
 import type { TokenCounts } from './usage.js';
 import { noTokens, updateCounts } from './usage.js';
 
@@ -15,6 +18,11 @@ const known = new Set([
   'message_stop',
   'error',
 ]);
+
+/** More than this, in characters of content, is no answer of a model. */
+const mostContent = 32 * 1024 * 1024;
+/** What a block costs beside its content, so that an answer of empty blocks has an end too. */
+const blockSize = 1_024;
 
 /** Thrown by {@link AnswerAssembly.take} where events contradict each other. The message is fit to be shown. */
 export class BrokenStream extends Error {}
@@ -37,7 +45,11 @@ interface OpenBlock {
   call: number | undefined;
   /** Half a surrogate pair at the end of what came, kept back until its other half is there. */
   carry: string;
+  /** True if something came into it that is not known: it cannot be sent back as the provider gave it. */
+  isPartial: boolean;
 }
+
+type Fields = Readonly<Record<string, unknown>>;
 
 /** Puts the events of one response together. Give it each event once, in order; it gives back what can be passed on at once. */
 export class AnswerAssembly implements FrameSink {
@@ -48,6 +60,8 @@ export class AnswerAssembly implements FrameSink {
   stopReason: string | undefined;
   /** The category of a refusal, where the provider names one. */
   detail: string | undefined;
+  /** Where the provider's own tools ran, if they did. */
+  container: Container | undefined;
 
   readonly #names: ReadonlyMap<string, string>;
   readonly #blocks: OpenBlock[] = [];
@@ -55,6 +69,9 @@ export class AnswerAssembly implements FrameSink {
   #messageId: unknown;
   #isStarted = false;
   #calls = 0;
+  #size = 0;
+  /** Characters of the frame that is taken. */
+  #frame = 0;
 
   /** `names` leads from wire names to those of the request's tools. */
   constructor(names: ReadonlyMap<string, string>) {
@@ -67,31 +84,34 @@ export class AnswerAssembly implements FrameSink {
 
   push({ event, data }: SseFrame): readonly ModelEvent[] {
     if (!known.has(event) || data.trim() === '' || data === '[DONE]') return [];
+    this.#frame = data.length;
     let fields: unknown;
     try {
       fields = JSON.parse(data);
     } catch {
       throw new BrokenStream('Anthropic sent an event that is not JSON');
     }
-    return this.take(fields);
+    return this.take(fields, event);
   }
 
-  take(event: unknown): readonly ModelEvent[] {
-    const fields = recordOf(event);
-    switch (fields.type) {
+  /** `name` is that of the frame, for servers that name the event there alone. */
+  take(event: unknown, name = ''): readonly ModelEvent[] {
+    const fields = fieldsOf(event);
+    switch (fields.type ?? name) {
       case 'message_start':
-        return this.#start(recordOf(fields.message));
+        return this.#start(fieldsOf(fields.message));
       case 'content_block_start':
         return this.#openBlock(fields.index, fields.content_block);
       case 'content_block_delta':
-        return this.#delta(fields.index, recordOf(fields.delta));
+        return this.#delta(fields.index, fieldsOf(fields.delta));
       case 'content_block_stop':
         return this.#closeBlock(fields.index);
       case 'message_delta':
-        return this.#messageDelta(recordOf(fields.delta), fields.usage);
+        return this.#messageDelta(fieldsOf(fields.delta), fields.usage);
       case 'message_stop':
-        this.isDone = true;
-        return this.#blocks.flatMap((open) => this.#flush(open));
+        return this.#stop();
+      case 'message':
+        return this.#whole(fields);
       case 'error':
         throw new ReportedError(fields.error);
       default:
@@ -104,39 +124,64 @@ export class AnswerAssembly implements FrameSink {
     return this.#blocks.flatMap((open) => (open.call === undefined ? [] : [this.#call(open)]));
   }
 
-  /** The content blocks as the provider would have given them in one piece. */
+  /**
+   * The content blocks as the provider would have given them in one piece. Blocks of types that are not known stand as they came; one that
+   * grew by pieces that are not known is left out, since it cannot be whole.
+   */
   blocks(): readonly Block[] {
-    return this.#blocks.map(({ block, json }): Block => {
-      if (!('input' in block) || json === '') return block;
+    return this.#blocks.flatMap((open): readonly Block[] => {
+      const { block, isPartial } = open;
+      if (isPartial) return [];
+      const json = argumentsOf(open);
+      if (!('input' in block) || json === '') return [block];
       const input = parse(json);
-      return { ...block, input: isObject(input) ? input : {} };
+      return [{ ...block, input: isObject(input) ? input : {} }];
     });
   }
 
-  #start(message: Readonly<Record<string, unknown>>): readonly ModelEvent[] {
+  #start(message: Fields): readonly ModelEvent[] {
     if (this.#isStarted && message.id !== this.#messageId) {
       throw new BrokenStream('Anthropic sent a second message inside the stream of a first one');
     }
     this.#isStarted = true;
     this.#messageId = message.id;
+    this.container = readContainer(message.container) ?? this.container;
     this.counts = updateCounts(this.counts, message.usage);
     return [];
   }
 
+  /** A server that does not stream answers with the message in one piece. It is whole only if it says why it ended. */
+  #whole(message: Fields): readonly ModelEvent[] {
+    if (typeof message.stop_reason !== 'string' || !Array.isArray(message.content)) return [];
+    const content: readonly unknown[] = message.content;
+    return [
+      ...this.#start(message),
+      ...content.flatMap((block, index) => [...this.#openBlock(index, block), ...this.#closeBlock(index)]),
+      ...this.#messageDelta(message, message.usage),
+      ...this.#stop(),
+    ];
+  }
+
   #openBlock(index: unknown, content: unknown): readonly ModelEvent[] {
     if (!isObject(content) || typeof content.type !== 'string') throw new BrokenStream('Anthropic opened a content block without a type');
+    const before = this.#open.get(index);
+    // A call that is begun again is the same call; anything else is a new block, whatever its index.
+    if (before?.call !== undefined && content.type === 'tool_use' && before.block.id === content.id) return [];
+    this.#grow(blockSize + this.#frame);
     const block: OpenBlock['block'] = { ...content, type: content.type };
-    const open: OpenBlock = { block, json: '', call: block.type === 'tool_use' ? this.#calls : undefined, carry: '' };
+    const open: OpenBlock = { block, json: '', call: block.type === 'tool_use' ? this.#calls : undefined, carry: '', isPartial: false };
     if (open.call !== undefined) this.#calls += 1;
     this.#blocks.push(open);
     this.#open.set(index, open);
-    if (block.type === 'text' && typeof block.text === 'string') return this.#readable('text.delta', open, block.text);
-    if (block.type === 'thinking' && typeof block.thinking === 'string') return this.#readable('reasoning.delta', open, block.thinking);
-    return [];
+    const rest = before === undefined ? [] : this.#flush(before);
+    if (block.type === 'text' && typeof block.text === 'string') return [...rest, ...this.#readable('text.delta', open, block.text)];
+    if (block.type === 'thinking' && typeof block.thinking === 'string')
+      return [...rest, ...this.#readable('reasoning.delta', open, block.thinking)];
+    return rest;
   }
 
-  #delta(index: unknown, delta: Readonly<Record<string, unknown>>): readonly ModelEvent[] {
-    const open = this.#open.get(index);
+  #delta(index: unknown, delta: Fields): readonly ModelEvent[] {
+    const open = this.#open.get(index) ?? (index === undefined ? this.#blocks.at(-1) : undefined);
     if (open === undefined) throw new BrokenStream('Anthropic went on with a content block that it had not opened');
     switch (delta.type) {
       case 'text_delta':
@@ -149,26 +194,34 @@ export class AnswerAssembly implements FrameSink {
       case 'input_json_delta':
         return this.#extendInput(open, delta.partial_json);
       case 'citations_delta':
+        this.#grow(this.#frame);
         open.block.citations = [...(Array.isArray(open.block.citations) ? open.block.citations : []), delta.citation as JsonValue];
         return [];
       default:
+        open.isPartial ||= !complete.has(open.block.type);
         return [];
     }
   }
 
   #extend(open: OpenBlock, type: 'text' | 'thinking', piece: unknown): readonly ModelEvent[] {
-    if (open.block.type !== type || typeof piece !== 'string') {
-      throw new BrokenStream(`Anthropic sent ${type} into a content block of another type`);
-    }
+    if (open.block.type !== type || typeof piece !== 'string') return this.#misplaced(open, `${type} into a content block of another type`);
+    this.#grow(piece.length);
     open.block[type] = `${typeof open.block[type] === 'string' ? open.block[type] : ''}${piece}`;
     return this.#readable(type === 'text' ? 'text.delta' : 'reasoning.delta', open, piece);
   }
 
   #extendInput(open: OpenBlock, piece: unknown): readonly ModelEvent[] {
-    if (!('input' in open.block) || typeof piece !== 'string')
-      throw new BrokenStream('Anthropic sent arguments into a content block that has none');
+    if (!('input' in open.block) || typeof piece !== 'string') return this.#misplaced(open, 'arguments into a content block that has none');
+    this.#grow(piece.length);
     open.json += piece;
     return open.call === undefined || piece === '' ? [] : [{ type: 'tool.delta', index: open.call, text: piece }];
+  }
+
+  /** What does not fit a block that is known breaks the protocol; what a new type of block grows by is not ours to judge. */
+  #misplaced(open: OpenBlock, what: string): readonly ModelEvent[] {
+    if (complete.has(open.block.type)) throw new BrokenStream(`Anthropic sent ${what}`);
+    open.isPartial = true;
+    return [];
   }
 
   #readable(type: 'text.delta' | 'reasoning.delta', open: OpenBlock, piece: string): readonly ModelEvent[] {
@@ -193,18 +246,31 @@ export class AnswerAssembly implements FrameSink {
     return [{ type: open.block.type === 'text' ? 'text.delta' : 'reasoning.delta', text: '\uFFFD' }];
   }
 
-  #messageDelta(delta: Readonly<Record<string, unknown>>, usage: unknown): readonly ModelEvent[] {
+  #messageDelta(delta: Fields, usage: unknown): readonly ModelEvent[] {
     if (typeof delta.stop_reason === 'string') this.stopReason = delta.stop_reason;
-    this.detail = safeWord(recordOf(delta.stop_details).category) ?? this.detail;
+    this.detail = safeWord(fieldsOf(delta.stop_details).category) ?? this.detail;
+    this.container = readContainer(delta.container) ?? this.container;
     this.counts = updateCounts(this.counts, usage);
     return [];
+  }
+
+  #stop(): readonly ModelEvent[] {
+    this.isDone = true;
+    return this.#blocks.flatMap((open) => this.#flush(open));
+  }
+
+  #grow(size: number): void {
+    this.#size += size;
+    if (this.#size > mostContent) throw new BrokenStream('Anthropic sent an answer without an end');
   }
 
   /**
    * Without any argument text, and with `{}` in its opening block, a call stays unparsable with the raw text `''`: whether that means `{}`
    * depends on the tool's schema, which core knows.
    */
-  #call({ block, json }: OpenBlock): ModelCall {
+  #call(open: OpenBlock): ModelCall {
+    const { block } = open;
+    const json = argumentsOf(open);
     const wire = typeof block.name === 'string' ? block.name : '';
     const head = {
       ...(typeof block.id === 'string' ? { providerId: block.id } : {}),
@@ -215,6 +281,14 @@ export class AnswerAssembly implements FrameSink {
     const input = parse(json);
     return input === undefined ? { ...head, unparsable: json } : { ...head, input };
   }
+}
+
+/** Types of blocks whose every field and piece is known here. */
+const complete = new Set(['text', 'thinking', 'redacted_thinking', 'tool_use', 'server_tool_use', 'mcp_tool_use']);
+
+/** The arguments as text: what came in pieces, or what the opening block holds as text. */
+function argumentsOf({ block, json }: OpenBlock): string {
+  return json === '' && typeof block.input === 'string' ? block.input : json;
 }
 
 function isHighSurrogate(unit: number): boolean {
@@ -229,10 +303,6 @@ function parse(json: string): JsonValue | undefined {
   }
 }
 
-function isObject(value: unknown): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function recordOf(value: unknown): Readonly<Record<string, unknown>> {
-  return isObject(value) ? value : {};
+function fieldsOf(value: unknown): Fields {
+  return isObject(value) ? (value as JsonObject) : {};
 }

@@ -1,15 +1,22 @@
 import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages';
-import type { JsonObject, JsonValue, ModelRequest, ModelSettings } from '@guardloop/core/model';
+import type { JsonObject, JsonValue, ModelEvent, ModelRequest, ModelSettings } from '@guardloop/core/model';
 import { hasText, mergeSettings, wellFormed, wellFormedText } from '@guardloop/core/model';
 import type { WireMessage } from './blocks.js';
-import { textBlock } from './blocks.js';
+import { isObject, textBlock } from './blocks.js';
+import { withCacheMarks } from './cache-marks.js';
+import type { CurrentTurn } from './encode-history.js';
 import { encodeHistory } from './encode-history.js';
 import { providerName } from './encode-items.js';
+import type { Container } from './native-message.js';
+import { isAlive } from './native-message.js';
 import { outputSchema } from './output-schema.js';
-import type { ThinkingOptions, ThinkingPlan, ThinkingTraits } from './thinking.js';
+import { checkSettings, droppedSettings, samplingFields, stopSequences } from './request-settings.js';
+import { continues, withoutServerCalls } from './server-tools.js';
+import type { ModelTraits, ThinkingOptions, ThinkingPlan } from './thinking.js';
 import { planThinking } from './thinking.js';
 import type { ProviderTool, ToolFields } from './tool-fields.js';
 import { toolFields } from './tool-fields.js';
+import { withoutThinking } from './without-thinking.js';
 
 /** What stays the same for all requests of a model. */
 export interface RequestContext {
@@ -18,7 +25,7 @@ export interface RequestContext {
   /** Where neither the request nor the settings say anything. */
   readonly maxTokens: number;
   readonly thinking: ThinkingOptions;
-  readonly traits: ThinkingTraits;
+  readonly traits: ModelTraits;
   readonly cache: 'auto' | 'off';
   readonly structuredOutput: 'native' | 'prompt';
   readonly providerTools: readonly ProviderTool[];
@@ -26,70 +33,113 @@ export interface RequestContext {
   readonly headers: Readonly<Record<string, string>>;
 }
 
+type Warning = Extract<ModelEvent, { type: 'warning' }>;
+
 export interface BuiltRequest {
   readonly body: MessageCreateParamsStreaming;
   /** Headers of this request alone. */
   readonly headers: Readonly<Record<string, string>>;
   /** What the request asks for that not every model takes, in words. */
   readonly demands: readonly string[];
+  /** What of the request is not sent, or is sent otherwise. */
+  readonly warnings: readonly Warning[];
 }
 
 /** The API version that SDK 1 speaks has no sampling settings; this one has. */
 const versionWithSampling = '2023-06-01';
-const cached = { cache_control: { type: 'ephemeral' } } as const;
 
-/** Builds the whole request. Throws `CONFIG_INVALID` for a forced tool that is not offered. */
+/**
+ * Builds the whole request. Throws `CONFIG_INVALID` for a forced tool that is not offered and for limits that the API does not take, and
+ * `INTERNAL` for a history whose calls and results do not match.
+ */
 export function buildRequest(request: ModelRequest, context: RequestContext): BuiltRequest {
+  const { model, traits } = context;
   const settings = mergeSettings(context.settings, request.settings);
+  checkSettings(settings, model);
   const history = encodeHistory(request.messages);
-  const choice = request.toolChoice;
-  const { lostNative, lacksThinking } = history.currentTurn;
-  const style = context.thinking.style ?? context.traits.style;
-  const plan = planThinking(context.traits, context.thinking, {
-    reasoning: settings.reasoning,
-    maxTokens: settings.maxTokens,
-    defaultMaxTokens: context.maxTokens,
-    mustBeOff: choice === 'required' || typeof choice === 'object' || lostNative || (style === 'budget' && lacksThinking),
-    hasThinkingBlocks: history.hasThinking,
-  });
   const tools = toolFields({
     tools: request.tools,
     providerTools: context.providerTools,
     calledTools: history.calledTools,
-    choice,
+    choice: request.toolChoice,
     parallelToolCalls: settings.parallelToolCalls,
   });
-  const body: JsonObject = compact({
-    ...extraFields(settings),
-    model: context.model,
+  const isForced = tools.tool_choice?.type === 'any' || tools.tool_choice?.type === 'tool';
+  const { lostNative, lacksThinking } = history.currentTurn;
+  const plan = planThinking(traits, context.thinking, {
+    reasoning: settings.reasoning,
+    maxTokens: settings.maxTokens,
+    defaultMaxTokens: context.maxTokens,
+    isForced,
+    hasLostThinking: lostNative,
+    lacksThinking,
+    hasThinkingBlocks: history.hasThinking,
+  });
+  const sampling = samplingFields(settings, traits, plan.thinking);
+  const turn = goOn(history.messages, history.currentTurn, { note: request.note, providerTools: context.providerTools });
+  const messages = withNote(plan.isWithoutHistory ? withoutThinking(turn.messages) : turn.messages, request.note);
+  const own = compact({
+    model,
     max_tokens: plan.maxTokens,
-    ...prefixFields(request, context, tools),
-    messages: withNote(history.messages, request.note) as unknown as JsonValue,
-    tool_choice: tools.tool_choice,
+    system: systemText(request, context),
+    tools: tools.tools as JsonValue | undefined,
+    messages: messages as unknown as JsonValue,
+    tool_choice: isForced && !traits.canBeForced ? unforced(tools) : tools.tool_choice,
     thinking: plan.thinking,
     output_config: outputConfig(request, context, plan),
-    ...samplingFields(settings, plan),
+    ...sampling.fields,
     stop_sequences: stopSequences(settings),
+    metadata: userOf(settings),
+    container: turn.container?.id,
     stream: true,
   });
-  return { body: body as unknown as MessageCreateParamsStreaming, headers: headersFor(body, plan, context), demands: demandsOf(body) };
+  const extra = wellFormed(settings.extra?.[providerName] ?? {});
+  const body = withCacheMarks(beside(extra, own), context.cache);
+  const settingWarnings = [
+    ...plan.dropped,
+    ...sampling.dropped,
+    ...droppedSettings(settings, { extra, own }),
+    ...(isForced && !traits.canBeForced ? [`Sent as auto: toolChoice, since ${model} takes none that forces a call.`] : []),
+  ].map((message): Warning => ({ type: 'warning', about: 'setting', message }));
+  return {
+    body: body as unknown as MessageCreateParamsStreaming,
+    headers: headersFor(body, plan, { given: context.headers, settings }),
+    demands: demandsOf(body),
+    warnings: [...history.warnings.map((warning): Warning => ({ type: 'warning', ...warning })), ...settingWarnings],
+  };
 }
 
 /** The request that goes on after the provider paused: the same, with what it has said so far as the last message. */
-export function continuedRequest(built: BuiltRequest, said: WireMessage): BuiltRequest {
+export function continuedRequest(built: BuiltRequest, said: WireMessage, container: Container | undefined): BuiltRequest {
   const messages = [...built.body.messages, said as unknown as MessageCreateParamsStreaming['messages'][number]];
-  return { ...built, body: { ...built.body, messages } };
+  return { ...built, body: { ...built.body, messages, ...(container === undefined ? {} : { container: container.id }) } };
 }
 
-/** System text and tools: what all conversations of an agent begin with, marked for the cache; the end of the request is marked by the API. */
-function prefixFields(request: ModelRequest, context: RequestContext, { tools }: ToolFields): JsonObject {
+interface Ending {
+  readonly note: string | undefined;
+  readonly providerTools: readonly ProviderTool[];
+}
+
+/**
+ * Server tools that wait for our results go on where the request can: nothing else may follow the results, the tool must be offered, and
+ * code needs the container that it runs in. Where it cannot, their calls are left out.
+ */
+function goOn(
+  messages: readonly WireMessage[],
+  { waiting, container }: CurrentTurn,
+  { note, providerTools }: Ending,
+): { readonly messages: readonly WireMessage[]; readonly container?: Container | undefined } {
+  const alive = container !== undefined && isAlive(container, Date.now()) ? container : undefined;
+  if (waiting.size === 0) return { messages, container: alive };
+  const isNoted = note !== undefined && hasText(note);
+  const lost = [...waiting].filter(([, call]) => isNoted || !continues(call, messages, { providerTools, isAlive: alive !== undefined }));
+  return { messages: withoutServerCalls(messages, new Set(lost.map(([id]) => id))), container: alive };
+}
+
+function systemText(request: ModelRequest, context: RequestContext): string | undefined {
   const asked = request.output !== undefined && formatOf(request, context) === undefined ? inWords(request.output.schema) : '';
   const system = [request.system, asked].filter(hasText).map(wellFormedText).join('\n\n');
-  return {
-    ...(context.cache === 'off' ? {} : cached),
-    system: system === '' ? undefined : context.cache === 'off' ? system : [{ ...textBlock(system), ...cached }],
-    tools: tools as JsonValue | undefined,
-  };
+  return system === '' ? undefined : system;
 }
 
 function withNote(messages: readonly WireMessage[], note: string | undefined): readonly WireMessage[] {
@@ -98,6 +148,10 @@ function withNote(messages: readonly WireMessage[], note: string | undefined): r
   const last = messages.at(-1);
   if (last?.role !== 'user') return [...messages, { role: 'user', content: [block] }];
   return [...messages.slice(0, -1), { role: 'user', content: [...last.content, block] }];
+}
+
+function unforced({ tool_choice: choice }: ToolFields): JsonObject {
+  return choice?.disable_parallel_tool_use === true ? { type: 'auto', disable_parallel_tool_use: true } : { type: 'auto' };
 }
 
 function outputConfig(request: ModelRequest, context: RequestContext, { effort }: ThinkingPlan): JsonObject | undefined {
@@ -114,29 +168,39 @@ function inWords(schema: JsonObject): string {
   return `Give your final answer as one JSON value that fits this JSON Schema, with no other words and no code fence around it:\n${JSON.stringify(schema)}`;
 }
 
-/** With thinking the API takes neither; of the two it takes one, and `temperature` goes first. */
-function samplingFields(settings: ModelSettings, { thinking }: ThinkingPlan): JsonObject {
-  if (thinking?.type === 'enabled' || thinking?.type === 'adaptive') return {};
-  if (settings.temperature !== undefined) return { temperature: settings.temperature };
-  return settings.topP === undefined ? {} : { top_p: settings.topP };
+function userOf({ metadata }: ModelSettings): JsonObject | undefined {
+  return metadata?.user_id === undefined ? undefined : { user_id: wellFormedText(metadata.user_id) };
 }
 
-function stopSequences(settings: ModelSettings): readonly string[] | undefined {
-  const stops = settings.stopSequences?.filter(hasText).map(wellFormedText);
-  return stops === undefined || stops.length === 0 ? undefined : stops;
+/** Extra fields where the adapter writes none; of fields that are objects of many settings, the extra settings beside its own. */
+function beside(extra: JsonObject, own: JsonObject): JsonObject {
+  const both = { ...extra, ...own };
+  for (const field of ['output_config', 'metadata'] as const) {
+    if (isObject(extra[field]) && isObject(own[field])) both[field] = { ...extra[field], ...own[field] };
+  }
+  if (isObject(extra.container) && typeof own.container === 'string') both.container = { ...extra.container, id: own.container };
+  return both;
 }
 
-function extraFields(settings: ModelSettings): JsonObject {
-  return wellFormed(settings.extra?.[providerName] ?? {}) as JsonObject;
-}
-
-function headersFor(body: JsonObject, plan: ThinkingPlan, { headers }: RequestContext): Readonly<Record<string, string>> {
+function headersFor(
+  body: JsonObject,
+  plan: ThinkingPlan,
+  { given, settings }: { readonly given: Readonly<Record<string, string>>; readonly settings: ModelSettings },
+): Readonly<Record<string, string>> {
+  const asked = Object.fromEntries(Object.entries(settings.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value]));
   const isSampled = body.temperature !== undefined || body.top_p !== undefined || body.top_k !== undefined;
-  const betas = [...(headers['anthropic-beta']?.split(',').map((beta) => beta.trim()) ?? []), ...plan.betas];
+  const hasVersion = given['anthropic-version'] !== undefined || asked['anthropic-version'] !== undefined;
+  const betas = new Set([...betasIn(given), ...betasIn(asked), ...plan.betas]);
+  const isBeta = plan.betas.length > 0 || asked['anthropic-beta'] !== undefined;
   return {
-    ...(isSampled && headers['anthropic-version'] === undefined ? { 'anthropic-version': versionWithSampling } : {}),
-    ...(plan.betas.length === 0 ? {} : { 'anthropic-beta': [...new Set(betas)].join(',') }),
+    ...asked,
+    ...(isSampled && !hasVersion ? { 'anthropic-version': versionWithSampling } : {}),
+    ...(isBeta ? { 'anthropic-beta': [...betas].join(',') } : {}),
   };
+}
+
+function betasIn(headers: Readonly<Record<string, string>>): readonly string[] {
+  return headers['anthropic-beta']?.split(',').map((beta) => beta.trim()) ?? [];
 }
 
 function demandsOf(body: JsonObject): readonly string[] {

@@ -1,7 +1,12 @@
 import type { AssistantMessage, Message, ToolMessage } from '@guardloop/core/model';
+import { OpenCalls, standIns } from '@guardloop/core/model';
 import type { Block, WireMessage } from './blocks.js';
-import { isThinking, textBlock } from './blocks.js';
-import { assistantForm, derivedId, missingResult, resultForm, userForm } from './encode-items.js';
+import { callerOf, isThinking, textBlock, withoutLastThinking } from './blocks.js';
+import type { Dropped } from './encode-items.js';
+import { assistantForm, derivedId, resultForCode, resultForm, userForm } from './encode-items.js';
+import type { Container } from './native-message.js';
+import type { ServerCalls } from './server-tools.js';
+import { leftBehind, pairServerCalls, withoutServerCalls } from './server-tools.js';
 
 /** A history as the API takes it. Messages are never changed once they were given out. */
 export interface EncodedHistory {
@@ -10,14 +15,26 @@ export interface EncodedHistory {
   readonly calledTools: ReadonlySet<string>;
   /** True if thinking blocks are among the messages. */
   readonly hasThinking: boolean;
-  /** What the assistant messages since the last user message without tool results lack. */
-  readonly currentTurn: { readonly lostNative: boolean; readonly lacksThinking: boolean };
+  readonly currentTurn: CurrentTurn;
+  /** What the API does not take of items that were not encoded before. */
+  readonly warnings: readonly ItemWarning[];
 }
 
-interface OpenCalls {
-  readonly ids: readonly string[];
-  readonly callIds: readonly string[];
-  readonly answered: boolean[];
+/** The assistant messages since the last user message without tool results. */
+export interface CurrentTurn {
+  /** True if one of them is not as the provider gave it. */
+  readonly lostNative: boolean;
+  /** True if one of them does not begin with thinking. */
+  readonly lacksThinking: boolean;
+  /** Where the provider's own tools ran. */
+  readonly container: Container | undefined;
+  /** Server tool calls that have no result until the results at the end of the history are there. */
+  readonly waiting: ReadonlyMap<string, Block>;
+}
+
+export interface ItemWarning extends Dropped {
+  /** Id of the item. */
+  readonly item: string;
 }
 
 interface History {
@@ -28,44 +45,58 @@ interface History {
   readonly wire: { role: 'user' | 'assistant'; content: Block[] }[];
   /** Messages before this index were given out; they are copied before they are added to. */
   sealed: number;
+  readonly calls: OpenCalls;
+  /** Of the calls of the last answer, in call order: their ids, who made them, and whether their results are there. */
+  open: { readonly ids: readonly string[]; readonly isByCode: readonly boolean[]; readonly answered: boolean[] };
   readonly usedIds: Set<string>;
   readonly calledTools: Set<string>;
-  open: OpenCalls | undefined;
+  readonly server: ServerCalls;
+  container: Container | undefined;
   hasThinking: boolean;
   lostNative: boolean;
   lacksThinking: boolean;
+  warnings: ItemWarning[];
 }
 
 const histories = new WeakMap<readonly Message[], History>();
+/** Items that warnings were given for: an item is told of once, however often it is encoded. */
+const told = new WeakSet<Message>();
 
-/** The API wants a user message first. */
-const opening = textBlock('(The conversation begins with an answer.)');
-/** The API wants something to answer, and newer models refuse to go on from an answer of their own. */
-const goOn = textBlock('Continue.');
+const opening = textBlock(standIns.opening);
+/** Newer models refuse to go on from an answer of their own. */
+const goOn = textBlock(standIns.goOn);
+const nothing = textBlock(standIns.nothing);
 
 /**
  * Encodes a growing array of items: those that were encoded at an earlier call are not looked at again, so that a turn costs what is new in it.
  * Roles alternate, the first and the last message are the user's, each call has its result in the next message, results go first there.
+ * Throws, with the item's id, for a call without a result and a result without a call.
  */
 export function encodeHistory(items: readonly Message[]): EncodedHistory {
   let history = histories.get(items);
   if (history === undefined || history.count > items.length || history.first !== items[0] || history.last !== items[history.count - 1]) {
     history = emptyHistory();
-    histories.set(items, history);
   }
+  // Kept only once all is encoded: what was begun and thrown away leaves nothing behind.
+  histories.delete(items);
   for (let index = history.count; index < items.length; index += 1) {
     const item = items[index];
     if (item !== undefined) add(history, item);
   }
+  if (history.calls.areWaiting) history.calls.close();
+  histories.set(items, history);
   history.count = items.length;
   history.first = items[0];
   history.last = items.at(-1);
   history.sealed = history.wire.length;
+  const { calledTools, hasThinking, lostNative, lacksThinking, container, server, warnings } = history;
+  history.warnings = [];
   return {
-    messages: closed(history),
-    calledTools: history.calledTools,
-    hasThinking: history.hasThinking,
-    currentTurn: { lostNative: history.lostNative, lacksThinking: history.lacksThinking },
+    messages: ended(history.wire),
+    calledTools,
+    hasThinking,
+    currentTurn: { lostNative, lacksThinking, container, waiting: server.waiting },
+    warnings,
   };
 }
 
@@ -76,46 +107,77 @@ function emptyHistory(): History {
     last: undefined,
     wire: [],
     sealed: 0,
+    calls: new OpenCalls(),
+    open: { ids: [], isByCode: [], answered: [] },
     usedIds: new Set(),
     calledTools: new Set(),
-    open: undefined,
+    server: { seen: new Set(), waiting: new Map() },
+    container: undefined,
     hasThinking: false,
     lostNative: false,
     lacksThinking: false,
+    warnings: [],
   };
 }
 
 function add(history: History, item: Message): void {
-  if (item.role === 'tool') addResult(history, item);
-  else if (item.role === 'assistant') addAnswer(history, item);
-  else addUser(history, userForm(item));
+  if (item.role === 'tool') {
+    addResult(history, item);
+    return;
+  }
+  if (item.role === 'assistant') {
+    addAnswer(history, item);
+    return;
+  }
+  history.calls.close();
+  const form = userForm(item);
+  warn(history, item, form.dropped);
+  addUser(history, form.blocks);
 }
 
 function addUser(history: History, blocks: readonly Block[]): void {
-  answerOpenCalls(history);
   if (blocks.length === 0) return;
+  giveUp(history, new Set(history.server.waiting.keys()));
   append(history, 'user', blocks);
-  if (history.wire.at(-1)?.content.some(({ type }) => type === 'tool_result') === false) {
-    history.lostNative = false;
-    history.lacksThinking = false;
-  }
+  if (history.wire.at(-1)?.content.some(({ type }) => type === 'tool_result') === true) return;
+  history.lostNative = false;
+  history.lacksThinking = false;
+  history.container = undefined;
 }
 
 function addAnswer(history: History, item: AssistantMessage): void {
-  answerOpenCalls(history);
+  history.calls.open(item);
   const form = assistantForm(item);
-  if (form.blocks.length === 0) return;
+  warn(history, item, form.dropped);
+  history.open = { ids: [], isByCode: [], answered: [] };
+  const blocks = placed(history, form.blocks);
+  if (blocks.length === 0) return;
   const ids = uniqueIds(history, item, form.ids);
-  const blocks = joinable(history, ids === form.ids ? form.blocks : withIds(form.blocks, ids));
+  const named = ids === form.ids ? blocks : withIds(blocks, ids);
   if (history.wire.length === 0) append(history, 'user', [opening]);
-  append(history, 'assistant', blocks);
-  for (const block of blocks) {
-    if (block.type === 'tool_use') history.calledTools.add(String(block.name));
-    history.hasThinking ||= isThinking(block);
+  append(history, 'assistant', named);
+  const calls = named.filter(({ type }) => type === 'tool_use');
+  for (const { name } of calls) history.calledTools.add(String(name));
+  history.hasThinking ||= named.some(isThinking);
+  history.lostNative ||= !form.isNative || named.filter(isThinking).length < form.blocks.filter(isThinking).length;
+  history.lacksThinking ||= !isThinking(named[0]);
+  history.container = form.container ?? history.container;
+  history.open = { ids, isByCode: calls.map((call) => callerOf(call) !== undefined), answered: ids.map(() => false) };
+}
+
+/** The blocks of an answer as they can stand where it comes: with what they belong to, or without. */
+function placed(history: History, given: readonly Block[]): readonly Block[] {
+  const { server } = history;
+  const before = [...server.waiting.keys()];
+  let blocks = pairServerCalls(joinable(history, given), server);
+  const behind = leftBehind(blocks, before, server);
+  giveUp(history, behind);
+  if (server.waiting.size > 0 && !blocks.some(({ type }) => type === 'tool_use')) {
+    const left = new Set(server.waiting.keys());
+    blocks = withoutServerCalls([{ role: 'assistant', content: blocks }], left)[0]?.content ?? [];
+    giveUp(history, left);
   }
-  history.lostNative ||= !form.isNative || blocks.length < form.blocks.length;
-  history.lacksThinking ||= !isThinking(blocks[0]);
-  if (ids.length > 0) history.open = { ids, callIds: item.calls.map(({ id }) => id), answered: ids.map(() => false) };
+  return withoutLastThinking(blocks);
 }
 
 /** An answer that joins another one without thinking comes without its own: where a message has any, it must begin with it. */
@@ -125,31 +187,34 @@ function joinable(history: History, blocks: readonly Block[]): readonly Block[] 
   return blocks.filter((block) => !isThinking(block));
 }
 
-/** Results are matched within their turn alone. One without a call, or a second one, is left out: the API refuses it. */
+/** Takes server tool calls out again that will have no result: the API refuses a turn that ends with one. */
+function giveUp({ server, wire }: History, ids: ReadonlySet<string>): void {
+  if (ids.size === 0) return;
+  for (const id of ids) server.waiting.delete(id);
+  for (const [index, { role, content }] of withoutServerCalls<WireMessage>(wire, ids).entries()) {
+    if (content !== wire[index]?.content) wire[index] = { role, content: [...content] };
+  }
+}
+
+/** Results stand in call order, whatever order they come in. */
 function addResult(history: History, item: ToolMessage): void {
-  const { open } = history;
-  const index = open?.callIds.findIndex((callId, place) => callId === item.callId && open.answered[place] === false) ?? -1;
-  if (index !== -1) placeResult(history, index, resultForm(item));
-}
-
-function answerOpenCalls(history: History): void {
-  history.open?.answered.forEach((isAnswered, index) => {
-    if (!isAnswered) placeResult(history, index, missingResult);
-  });
-  history.open = undefined;
-}
-
-function placeResult(history: History, index: number, result: Block): void {
-  const { open } = history;
-  if (open === undefined) return;
-  const before = open.answered.slice(0, index).filter(Boolean).length;
+  const index = history.calls.answer(item);
+  const { ids, isByCode, answered } = history.open;
+  const form = isByCode[index] === true ? resultForCode(resultForm(item)) : resultForm(item);
+  warn(history, item, form.dropped);
   append(history, 'user', []);
-  history.wire.at(-1)?.content.splice(before, 0, withCallId(result, open.ids[index]));
-  open.answered[index] = true;
+  history.wire.at(-1)?.content.splice(answered.slice(0, index).filter(Boolean).length, 0, withCallId(form.block, ids[index]));
+  answered[index] = true;
 }
 
 function withCallId({ type, ...rest }: Block, id: string | undefined): Block {
   return { type, tool_use_id: id, ...rest };
+}
+
+function warn(history: History, item: Message, dropped: readonly Dropped[]): void {
+  if (dropped.length === 0 || told.has(item)) return;
+  told.add(item);
+  for (const { about, message } of dropped) history.warnings.push({ about, message, item: item.id });
 }
 
 /** Adds to the last message if it has the role, else begins a message. */
@@ -191,24 +256,9 @@ function withIds(blocks: readonly Block[], ids: readonly string[]): readonly Blo
   });
 }
 
-/** The messages for one request: calls at the end that have no result yet are answered in a copy, since their results may still come. */
-function closed(history: History): WireMessage[] {
-  const messages: WireMessage[] = history.wire.slice();
-  const { open } = history;
-  if (open?.answered.includes(false)) {
-    const last = messages.at(-1);
-    const results = last?.role === 'user' ? last.content : [];
-    let given = 0;
-    const all = open.ids.map((id, index) => {
-      const result = open.answered[index] === true ? results[given] : undefined;
-      if (result === undefined) return withCallId(missingResult, id);
-      given += 1;
-      return result;
-    });
-    if (last?.role === 'user') messages.pop();
-    messages.push({ role: 'user', content: [...all, ...results.slice(given)] });
-  }
-  if (messages.length === 0) return [{ role: 'user', content: [textBlock('(Nothing was said yet.)')] }];
+function ended(wire: readonly WireMessage[]): WireMessage[] {
+  const messages = [...wire];
+  if (messages.length === 0) return [{ role: 'user', content: [nothing] }];
   if (messages.at(-1)?.role === 'assistant') messages.push({ role: 'user', content: [goOn] });
   return messages;
 }

@@ -1,11 +1,25 @@
-import type { AssistantMessage, JsonObject, JsonValue, ToolMessage, UserMessage } from '@guardloop/core/model';
-import { hasText, isWireName, shortHash, wellFormed, wellFormedText, wireName } from '@guardloop/core/model';
+import type { AssistantMessage, JsonObject, JsonValue, Part, ToolMessage, UserMessage } from '@guardloop/core/model';
+import { hasText, isWireName, safeWord, shortHash, wellFormed, wellFormedText, wireName } from '@guardloop/core/model';
 import type { Block } from './blocks.js';
-import { isThinking, textBlock } from './blocks.js';
-import { encodeParts } from './encode-parts.js';
+import { isObject, textBlock, withoutLastThinking } from './blocks.js';
+import { encodeParts, textOnly } from './encode-parts.js';
+import type { Container } from './native-message.js';
+import { readNative } from './native-message.js';
 
 /** The maker of native messages of this adapter. */
 export const providerName = 'anthropic.messages';
+
+/** Something of an item that the API does not take, and so was left out or changed. */
+export interface Dropped {
+  readonly about: 'native' | 'part';
+  readonly message: string;
+}
+
+/** A user item as blocks; none where nothing can be read. */
+export interface UserForm {
+  readonly blocks: readonly Block[];
+  readonly dropped: readonly Dropped[];
+}
 
 /** An assistant item as blocks, whatever stands around it. */
 export interface AssistantForm {
@@ -14,47 +28,89 @@ export interface AssistantForm {
   readonly ids: readonly string[];
   /** True if the blocks are the provider's own. */
   readonly isNative: boolean;
-}
-
-const userForms = new WeakMap<UserMessage, readonly Block[]>();
-const assistantForms = new WeakMap<AssistantMessage, AssistantForm>();
-const resultForms = new WeakMap<ToolMessage, Block>();
-
-/** The wire form of a user item; empty where nothing can be read. Made once for an item, as the other two. */
-export function userForm(item: UserMessage): readonly Block[] {
-  return remember(userForms, item, () => encodeParts(item.parts));
-}
-
-export function assistantForm(item: AssistantMessage): AssistantForm {
-  return remember(assistantForms, item, () => nativeForm(item) ?? neutralForm(item));
+  /** Where the provider's own tools ran. */
+  readonly container?: Container | undefined;
+  readonly dropped: readonly Dropped[];
 }
 
 /** A tool item as a `tool_result` that still lacks its `tool_use_id`. */
-export function resultForm(item: ToolMessage): Block {
-  return remember(resultForms, item, () => ({
-    type: 'tool_result',
-    content: resultContent(item),
-    ...(item.isError ? { is_error: true } : {}),
-  }));
+export interface ResultForm {
+  readonly block: Block;
+  readonly dropped: readonly Dropped[];
 }
 
-/** For a call that has no result where one must stand. */
-export const missingResult: Block = { type: 'tool_result', content: 'No result of this call was recorded.', is_error: true };
+const userForms = new WeakMap<UserMessage, UserForm>();
+const assistantForms = new WeakMap<AssistantMessage, AssistantForm>();
+const resultForms = new WeakMap<ToolMessage, ResultForm>();
 
-function resultContent(item: ToolMessage): string | Block[] {
-  const note = item.note !== undefined && hasText(item.note) ? [textBlock(wellFormedText(item.note))] : [];
-  if (typeof item.content !== 'string') {
-    const blocks = [...encodeParts(item.content), ...note];
-    return blocks.length === 0 ? noOutput : blocks;
-  }
-  const text = hasText(item.content) ? wellFormedText(item.content) : noOutput;
-  return note.length === 0 ? text : [textBlock(text), ...note];
+/** The wire form of a user item. Made once for an item, as the other two. */
+export function userForm(item: UserMessage): UserForm {
+  return remember(userForms, item, () => {
+    const { blocks, dropped } = encodeParts(item.parts);
+    return { blocks, dropped: dropped.map(ofPart) };
+  });
+}
+
+export function assistantForm(item: AssistantMessage): AssistantForm {
+  return remember(assistantForms, item, () => {
+    const { native } = item;
+    if (native === undefined) return neutralForm(item, []);
+    if (native.provider === providerName) return nativeForm(item) ?? neutralForm(item, [unreplayable]);
+    return neutralForm(item, [ofOtherMaker(native.provider)]);
+  });
+}
+
+export function resultForm(item: ToolMessage): ResultForm {
+  return remember(resultForms, item, () => {
+    const { blocks, dropped } = typeof item.content === 'string' ? { blocks: item.content, dropped: [] } : resultBlocks(item.content, item);
+    return {
+      block: { type: 'tool_result', content: withNote(blocks, item.note), ...(item.isError ? { is_error: true } : {}) },
+      dropped: dropped.map(ofPart),
+    };
+  });
+}
+
+/** The same result as code takes it that called the tool itself: text alone. */
+export function resultForCode({ block, dropped }: ResultForm): ResultForm {
+  if (!Array.isArray(block.content)) return { block, dropped };
+  const words = textOnly(block.content as readonly Block[], 'code that calls a tool takes text alone');
+  return { block: { ...block, content: words.blocks }, dropped: [...dropped, ...words.dropped.map(ofPart)] };
+}
+
+/** The API refuses anything but text in a result that is an error. */
+function resultBlocks(parts: readonly Part[], { isError }: ToolMessage): { blocks: readonly Block[]; dropped: readonly string[] } {
+  const encoded = encodeParts(parts);
+  if (!isError) return encoded;
+  const words = textOnly(encoded.blocks, 'Anthropic takes text alone in a result that is an error');
+  return { blocks: words.blocks, dropped: [...encoded.dropped, ...words.dropped] };
+}
+
+function withNote(content: string | readonly Block[], note: string | undefined): string | readonly Block[] {
+  const noteBlocks = note !== undefined && hasText(note) ? [textBlock(wellFormedText(note))] : [];
+  if (typeof content !== 'string') return content.length + noteBlocks.length === 0 ? noOutput : [...content, ...noteBlocks];
+  const text = hasText(content) ? wellFormedText(content) : noOutput;
+  return noteBlocks.length === 0 ? text : [textBlock(text), ...noteBlocks];
 }
 
 /** In place of an empty result: the API refuses one that is an error. */
 const noOutput = '(no output)';
 
-function neutralForm(item: AssistantMessage): AssistantForm {
+const ofPart = (message: string): Dropped => ({ about: 'part', message });
+
+function ofOtherMaker(provider: string): Dropped {
+  const maker = safeWord(provider) ?? 'another provider';
+  return {
+    about: 'native',
+    message: `The message that ${maker} gave is not sent to Anthropic: its text and calls are, without reasoning.`,
+  };
+}
+
+const unreplayable: Dropped = {
+  about: 'native',
+  message: 'The message as Anthropic gave it is not whole and is not sent back: its text and calls are, without reasoning.',
+};
+
+function neutralForm(item: AssistantMessage, dropped: readonly Dropped[]): AssistantForm {
   const ids = item.calls.map((call, index) =>
     call.providerId !== undefined && isWireName(call.providerId) ? call.providerId : derivedId(item, index),
   );
@@ -64,7 +120,8 @@ function neutralForm(item: AssistantMessage): AssistantForm {
     name: wireName(call.name),
     input: wellFormed(inputObject(call.input)),
   }));
-  return { blocks: [...(hasText(item.text) ? [textBlock(wellFormedText(item.text))] : []), ...calls], ids, isNative: false };
+  const text = hasText(item.text) ? [textBlock(wellFormedText(item.text))] : [];
+  return { blocks: [...text, ...calls], ids, isNative: false, dropped };
 }
 
 /** The id for a call whose provider gave none that can be sent. Depends on nothing but the item and the call's place in it. */
@@ -75,22 +132,39 @@ export function derivedId(item: AssistantMessage, index: number): string {
 /** The API takes only objects: what a damaged history holds instead is wrapped as `{ "unparsable_input": … }`. */
 function inputObject(input: JsonObject): JsonObject {
   const value: unknown = input;
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return input;
+  if (isObject(value)) return input;
   return { unparsable_input: typeof value === 'string' ? value : (JSON.stringify(value) ?? '') };
 }
 
 /** The provider's own blocks, if the API will take them back; else undefined. */
 function nativeForm(item: AssistantMessage): AssistantForm | undefined {
-  if (item.native?.provider !== providerName || !isBlocks(item.native.message)) return undefined;
-  const blocks = replayable(item.native.message);
+  const native = readNative(item.native?.message);
+  if (native === undefined) return undefined;
+  const blocks = replayable(native.blocks);
   const calls = blocks.filter(({ type }) => type === 'tool_use');
-  const isWhole =
-    calls.length === item.calls.length &&
-    calls.every(
-      ({ id, name, input }) => isWord(id) && isWord(name) && typeof input === 'object' && input !== null && !Array.isArray(input),
-    ) &&
-    blocks.every((block) => block.type !== 'thinking' || (typeof block.signature === 'string' && block.signature !== ''));
-  return isWhole ? { blocks, ids: calls.map(({ id }) => String(id)), isNative: true } : undefined;
+  if (calls.length !== item.calls.length || !blocks.every(isWhole)) return undefined;
+  return { blocks, ids: calls.map(({ id }) => String(id)), isNative: true, container: native.container, dropped: [] };
+}
+
+/** Blocks of the user's role: no answer of the API holds them, and none is taken in one. */
+const onlyUsers = new Set(['image', 'document', 'tool_result', 'search_result']);
+
+/** False for a block that the API would not have given so, and refuses. Types that are not known are taken to be whole. */
+function isWhole(block: Block): boolean {
+  switch (block.type) {
+    case 'text':
+      return typeof block.text === 'string';
+    case 'thinking':
+      return typeof block.thinking === 'string' && isGiven(block.signature);
+    case 'redacted_thinking':
+      return isGiven(block.data);
+    case 'tool_use':
+    case 'server_tool_use':
+    case 'mcp_tool_use':
+      return isWord(block.id) && isWord(block.name) && isObject(block.input);
+    default:
+      return !onlyUsers.has(block.type);
+  }
 }
 
 /** False for text blocks without a readable character: the API sends them, and refuses them. */
@@ -100,13 +174,12 @@ export function isReadable(block: Block): boolean {
 
 /** Blocks of an answer without those that the API never takes back: text that cannot be read, and thinking that nothing follows. */
 export function replayable(blocks: readonly Block[]): readonly Block[] {
-  const kept = blocks.filter(isReadable);
-  while (isThinking(kept.at(-1))) kept.pop();
+  const kept = withoutLastThinking(blocks.filter(isReadable));
   return (kept.length === blocks.length ? wellFormed(blocks) : wellFormed(kept)) as readonly Block[];
 }
 
-function isBlocks(message: JsonValue): message is readonly Block[] {
-  return Array.isArray(message) && message.every((block) => typeof block === 'object' && block !== null && typeof block.type === 'string');
+function isGiven(value: JsonValue | undefined): boolean {
+  return typeof value === 'string' && value !== '';
 }
 
 function isWord(value: JsonValue | undefined): boolean {

@@ -1,79 +1,90 @@
 import type { FilePart, ImagePart, Part } from '@guardloop/core/model';
-import { hasText, wellFormedText } from '@guardloop/core/model';
+import { hasText, mediaTypeOf, partData, textOfData, wellFormedText } from '@guardloop/core/model';
 import type { Block } from './blocks.js';
-import { textBlock } from './blocks.js';
+import { isObject, textBlock } from './blocks.js';
+
+/** Parts as blocks, and a sentence for each part that the API does not take. */
+export interface EncodedParts {
+  readonly blocks: readonly Block[];
+  readonly dropped: readonly string[];
+}
 
 const imageTypes = new Set(['image/jpeg', 'image/png', 'image/gif', 'image/webp']);
+/** Characters of base64: the API refuses a larger image, and with it every later request that holds it. */
+const mostImageData = 10 * 1024 * 1024;
 
 /** Parts as blocks, for user messages and tool results. Text without a readable character is left out. */
-export function encodeParts(parts: readonly Part[]): Block[] {
-  return parts.flatMap((part) => {
-    if (part.type === 'text') return hasText(part.text) ? [textBlock(wellFormedText(part.text))] : [];
-    return [part.type === 'image' ? encodeImage(part) : encodeFile(part)];
+export function encodeParts(parts: readonly Part[]): EncodedParts {
+  const blocks: Block[] = [];
+  const dropped: string[] = [];
+  for (const part of parts) {
+    if (part.type === 'text') {
+      if (hasText(part.text)) blocks.push(textBlock(wellFormedText(part.text)));
+      continue;
+    }
+    const encoded = part.type === 'image' ? encodeImage(part) : encodeFile(part);
+    blocks.push(typeof encoded === 'string' ? standIn(part) : encoded);
+    if (typeof encoded === 'string') dropped.push(`${named(part)} is shown to the model as a line of words: ${encoded}.`);
+  }
+  return { blocks, dropped };
+}
+
+/** The same blocks where nothing but text may stand: the text of documents, and words for the rest. `why` ends the sentences about these. */
+export function textOnly(blocks: readonly Block[], why: string): EncodedParts {
+  const dropped: string[] = [];
+  const words = blocks.map((block) => {
+    if (block.type === 'text') return block;
+    const source = isObject(block.source) ? block.source : {};
+    if (source.type === 'text' && typeof source.data === 'string') return textBlock(source.data);
+    const what = block.type === 'image' ? 'An image' : 'A file';
+    dropped.push(`${what} is shown to the model as a line of words: ${why}.`);
+    return textBlock(`(${what} stands here; this model cannot be shown it.)`);
   });
+  return { blocks: words, dropped };
 }
 
-function encodeImage(part: ImagePart): Block {
-  const source = dataOf(part);
-  if (source !== undefined) {
-    return imageTypes.has(source.mediaType)
-      ? { type: 'image', source: { type: 'base64', media_type: source.mediaType, data: source.data } }
-      : standIn('An image', source.mediaType);
-  }
-  return isWebAddress(part.url)
-    ? { type: 'image', source: { type: 'url', url: wellFormedText(part.url) } }
-    : standIn('An image', part.mediaType);
+/** A block, or why the API does not take the image. */
+function encodeImage(part: ImagePart | FilePart): Block | string {
+  const found = partData(part);
+  if (found === 'invalid') return 'its data is not base64';
+  if (found === undefined) return byAddress('image', part.url);
+  const { mediaType, data } = found;
+  if (mediaType === undefined || !imageTypes.has(mediaType)) return 'Anthropic takes JPEG, PNG, GIF and WebP';
+  if (data.length > mostImageData) return 'Anthropic takes no image of more than 10 MB';
+  return { type: 'image', source: { type: 'base64', media_type: mediaType, data } };
 }
 
-function encodeFile(part: FilePart): Block {
-  if (mediaTypeOf(part.mediaType)?.startsWith('image/') === true) return encodeImage({ ...part, type: 'image' });
+/** A block, or why the API does not take the file. */
+function encodeFile(part: FilePart): Block | string {
+  if (mediaTypeOf(part.mediaType)?.startsWith('image/') === true) return encodeImage(part);
   const title = part.name === undefined || !hasText(part.name) ? {} : { title: wellFormedText(part.name) };
-  const source = dataOf(part);
-  if (source === undefined) {
-    return mediaTypeOf(part.mediaType) === 'application/pdf' && isWebAddress(part.url)
-      ? { type: 'document', source: { type: 'url', url: wellFormedText(part.url) }, ...title }
-      : standIn('A file', part.mediaType);
+  const found = partData(part);
+  if (found === 'invalid') return 'its data is not base64';
+  if (found === undefined) {
+    if (mediaTypeOf(part.mediaType) !== 'application/pdf') return 'Anthropic takes no address of a file that is not a PDF';
+    const block = byAddress('document', part.url);
+    return typeof block === 'string' ? block : { ...block, ...title };
   }
-  if (source.mediaType === 'application/pdf') {
-    return { type: 'document', source: { type: 'base64', media_type: source.mediaType, data: source.data }, ...title };
-  }
-  const text = isTextType(source.mediaType) ? decodeText(source.data) : undefined;
-  return text !== undefined && hasText(text)
+  if (found.mediaType === 'application/pdf')
+    return { type: 'document', source: { type: 'base64', media_type: found.mediaType, data: found.data }, ...title };
+  const text = textOfData(found);
+  if (text === undefined) return 'Anthropic takes PDF and text';
+  return hasText(text)
     ? { type: 'document', source: { type: 'text', media_type: 'text/plain', data: wellFormedText(text) }, ...title }
-    : standIn('A file', source.mediaType);
+    : 'no text stands in it';
+}
+
+function byAddress(type: 'image' | 'document', url: string | undefined): Block | string {
+  if (url === undefined || !/^https:\/\/./i.test(url)) return 'Anthropic takes data, or an address that begins with https';
+  return { type, source: { type: 'url', url: wellFormedText(url) } };
 }
 
 /** What stands in place of something that the API does not take. Never the data itself. */
-function standIn(what: string, mediaType: string | undefined): Block {
-  const type = mediaTypeOf(mediaType);
-  return textBlock(`(${what}${type === undefined ? '' : ` of type ${type}`} stands here; this model cannot be shown it.)`);
+function standIn(part: ImagePart | FilePart): Block {
+  return textBlock(`(${named(part)} stands here; this model cannot be shown it.)`);
 }
 
-function dataOf(part: ImagePart | FilePart): { readonly mediaType: string; readonly data: string } | undefined {
-  if (part.data !== undefined && part.data !== '')
-    return { mediaType: mediaTypeOf(part.mediaType) ?? 'application/octet-stream', data: part.data };
-  const inline = /^data:([^;,]*)(?:;[^,]*)?;base64,(.+)$/s.exec(part.url ?? '');
-  return inline?.[2] === undefined ? undefined : { mediaType: mediaTypeOf(inline[1]) ?? 'application/octet-stream', data: inline[2] };
-}
-
-function mediaTypeOf(value: string | undefined): string | undefined {
-  const type = value?.split(';')[0]?.trim().toLowerCase();
-  if (type === undefined || !/^[a-z0-9.+-]+\/[a-z0-9.+-]+$/.test(type)) return undefined;
-  return type === 'image/jpg' ? 'image/jpeg' : type;
-}
-
-function isTextType(mediaType: string): boolean {
-  return mediaType.startsWith('text/') || /^application\/(?:[a-z0-9.-]+\+)?(?:json|xml|yaml|x-yaml|javascript)$/.test(mediaType);
-}
-
-function decodeText(data: string): string | undefined {
-  try {
-    return new TextDecoder().decode(Uint8Array.from(atob(data), (character) => character.charCodeAt(0)));
-  } catch {
-    return undefined;
-  }
-}
-
-function isWebAddress(url: string | undefined): url is string {
-  return url !== undefined && /^https?:\/\//i.test(url);
+function named(part: ImagePart | FilePart): string {
+  const type = mediaTypeOf(part.mediaType);
+  return `${part.type === 'image' ? 'An image' : 'A file'}${type === undefined ? '' : ` of type ${type}`}`;
 }
