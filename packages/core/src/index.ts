@@ -1,7 +1,7 @@
 export { defineAgent } from './define/agent.js';
 export { asTool } from './define/as-tool.js';
 export { withContext } from './define/context.js';
-export { type Coverage, type CoverageOptions, coverage } from './define/coverage.js';
+export { type Coverage, type CoverageOptions, coverage, type StrictCoverage } from './define/coverage.js';
 export { withDetails } from './define/detailed.js';
 export { defineGuardrail } from './define/guardrail.js';
 export { handoff } from './define/handoff.js';
@@ -180,3 +180,4 @@ export type {
   ViewEntry,
   WatchEvent,
 } from './state/events.js';
+export { type UsageDivision, usageBy } from './state/usage-by.js';

@@ -1,0 +1,45 @@
+import type { Usage } from '../model/types.js';
+import type { ModelShare } from '../model/usage.js';
+import { addUsage, divideUsage } from '../model/usage.js';
+import type { Log, RunEvent } from './events.js';
+import { noUsage } from './limits.js';
+
+/** What model calls used: all of it, and how it divides. Every call counts once, by model and by agent alike. */
+export interface UsageDivision {
+  readonly total: Usage;
+  /** By the id of who answered or failed: each model of a fallback for itself. */
+  readonly byModel: { readonly [model: string]: Usage };
+  /** By the name of the agent that was active, in child runs too. */
+  readonly byAgent: { readonly [agent: string]: Usage };
+}
+
+/**
+ * Divides what model calls used: of a log, with all its runs, or of events, for example those of a result (`result.events`, whose total is
+ * `result.usage`). Failed, refused and aborted calls count, and an answer that waited for a person counts once. Pure.
+ */
+export function usageBy(log: Log | readonly RunEvent[]): UsageDivision {
+  const events = 'events' in log ? log.events : log;
+  /** By run: the model of its latest call, and whether an answer of it waits for a person, whose usage is counted already. */
+  const asked = new Map<string, string>();
+  const waiting = new Set<string>();
+  const shares: (ModelShare & { readonly agent: string })[] = [];
+  for (const event of events) {
+    const { run, agent } = event;
+    if (event.type === 'run.start') {
+      waiting.delete(run);
+      asked.delete(run);
+    } else if (event.type === 'model.start') asked.set(run, event.model);
+    else if (event.type === 'approval.request' && event.approval.surface === 'output') {
+      waiting.add(run);
+      if (event.usage) shares.push({ agent, model: event.model ?? asked.get(run) ?? '', usage: event.usage });
+    } else if (event.type === 'model.end' && !waiting.delete(run))
+      shares.push({ agent, model: event.model ?? asked.get(run) ?? '', usage: event.usage });
+  }
+  let total = noUsage;
+  const byAgent = new Map<string, Usage>();
+  for (const { agent, usage } of shares) {
+    total = addUsage(total, usage);
+    byAgent.set(agent, addUsage(byAgent.get(agent) ?? noUsage, usage));
+  }
+  return { total, byModel: Object.fromEntries(divideUsage(shares)), byAgent: Object.fromEntries(byAgent) };
+}
