@@ -1,7 +1,7 @@
 import type { LimitFunction } from 'p-limit';
 import type { AgentSpec, GuardrailSpec, ProjectFunction, ReturnedHandoff } from '../define/specs.js';
 import { GuardloopError, safeCause } from '../errors.js';
-import type { AssistantMessage, JsonObject, Message, Model, ModelEvent, UserMessage } from '../model/types.js';
+import type { AssistantMessage, JsonObject, Message, Model, ModelEvent, ModelSettings, UserMessage } from '../model/types.js';
 import type { Action, LimitName, LogEvent, RunEvent, WatchEvent } from '../state/events.js';
 import { apply } from '../state/fold.js';
 import type { LogState, RunState } from '../state/state.js';
@@ -50,6 +50,8 @@ export interface Settings {
   readonly quarantine: QuarantineStore | undefined;
   readonly concurrency: number;
   readonly model: Model | undefined;
+  /** Laid over those of each agent. */
+  readonly ofModel: ModelSettings | undefined;
 }
 
 /** What the runs of one tree share: the log and everything outside it. */

@@ -1,3 +1,4 @@
+import { checkSettings } from '../define/agent-settings.js';
 import { coverageOf } from '../define/coverage.js';
 import { guardrailSpecOf } from '../define/definition.js';
 import { DefinitionReader, describe, invalid, isName, property } from '../define/definition-reader.js';
@@ -26,6 +27,7 @@ const shared = [
   'signal',
   'concurrency',
   'model',
+  'settings',
   'clock',
 ] as const;
 const ofRun = [...shared, 'session', 'history', 'unfinished', 'runId'] as const;
@@ -67,6 +69,7 @@ export function readOptions(door: 'run' | 'stream' | 'resume', given: unknown, a
   const signal = reader.get('signal');
   if (signal !== undefined && typeof property(signal, 'addEventListener') !== 'function')
     reader.refuse('signal', 'Give an AbortSignal, or leave it out.');
+  const settings = reader.get('settings');
   const runId = reader.get('runId');
   if (runId !== undefined && (!isName(runId) || runId.includes('/')))
     reader.refuse('runId', 'Give a text without / and control characters, or leave it out.');
@@ -86,6 +89,7 @@ export function readOptions(door: 'run' | 'stream' | 'resume', given: unknown, a
       quarantine: withMethods<QuarantineStore>(reader.get('quarantine'), 'quarantine', ['put', 'get', 'delete']),
       concurrency: concurrency as number,
       model: withMethods<Model>(reader.get('model'), 'model', ['stream']),
+      ofModel: settings === undefined ? undefined : checkSettings(settings, 'The run'),
     },
     session: readSession(reader.get('session')),
     history: readHistory(reader.list('history')),

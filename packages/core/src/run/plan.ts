@@ -3,6 +3,7 @@ import { checkSettings } from '../define/agent-settings.js';
 import { refuseSharedNames } from '../define/guardrail.js';
 import type { AgentSpec, GuardrailSpec, HandoffSpec } from '../define/specs.js';
 import { GuardloopError } from '../errors.js';
+import { mergeSettings } from '../model/merge-settings.js';
 import type { Model, ModelSettings, ToolSpec as OfferedTool } from '../model/types.js';
 import { readObservationTool } from '../project/spill.js';
 import type { GuardEntry, Manifest, Surface } from '../state/events.js';
@@ -159,11 +160,12 @@ export function modelOf(handle: RunHandle, agent: AgentSpec, turn: number): Mode
   return model;
 }
 
-/** The settings of a turn. Throws CONFIG_INVALID. */
+/** The settings of a turn: the agent's, and over them the run's. Throws CONFIG_INVALID. */
 export function settingsOf(handle: RunHandle, agent: AgentSpec, turn: number): ModelSettings {
-  return typeof agent.settings === 'function'
-    ? checkSettings(agent.settings({ context: handle.root.context, turn }), `Agent ${agent.name}`)
-    : agent.settings;
+  const { context, settings } = handle.root;
+  const own =
+    typeof agent.settings === 'function' ? checkSettings(agent.settings({ context, turn }), `Agent ${agent.name}`) : agent.settings;
+  return settings.ofModel === undefined ? own : mergeSettings(own, settings.ofModel);
 }
 
 /** The guardrails of a call of this tool; those of a tool that is not there any more are the run's and the agent's. */

@@ -1,7 +1,7 @@
 // What `run`, `stream` and `resume` take and give. Types only.
 import type { Agent, Answer, Awaitable, Guardrail, Projection } from '../define/types.js';
 import type { GuardloopError, SafeCause } from '../errors.js';
-import type { FilePart, ImagePart, JsonValue, Message, Model, TextPart, Usage } from '../model/types.js';
+import type { FilePart, ImagePart, JsonValue, Message, Model, ModelSettings, TextPart, Usage } from '../model/types.js';
 import type { SessionStore } from '../session/session.js';
 import type { Approval, Decisions, LimitName, Limits, Log, LogEvent, RunEvent, RunStatus, Surface } from '../state/events.js';
 import type { Clock } from './clock.js';
@@ -79,6 +79,8 @@ export interface SharedOptions<C> {
   readonly concurrency?: number | undefined;
   /** Used in place of every agent's model. */
   readonly model?: Model | undefined;
+  /** Laid over every agent's settings; `metadata`, `headers` and `extra` are merged by name. */
+  readonly settings?: ModelSettings | undefined;
   /** Time, for tests. */
   readonly clock?: Clock | undefined;
 }
