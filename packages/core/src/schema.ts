@@ -1,5 +1,6 @@
 import { GuardloopError } from './errors.js';
 import type { JsonObject } from './model/types.js';
+import { absentNulls } from './schema/absent-nulls.js';
 import type { CompiledSchema, Parsed, SchemaIssue } from './schema/compiled.js';
 import { copySchema } from './schema/copy-schema.js';
 import { JsonSchemaChecker } from './schema/json-schema.js';
@@ -14,6 +15,7 @@ import { findInexpressible, isZodNode, isZodObject } from './schema/zod-nodes.js
 
 export type { CompiledSchema, SchemaIssue } from './schema/compiled.js';
 export { maxInputChars, maxInputDepth, rawIssue } from './schema/raw-input.js';
+export { anyProvider, describeRefusal, strictForm } from './schema/strict-form.js';
 
 export interface CompileOptions {
   /** For messages: `Tool refund_order: its input`. */
@@ -83,8 +85,15 @@ function compileZod(schema: ZodNode, owner: string): CompiledSchema {
   );
 }
 
+function whole(json: JsonObject, parse: CompiledSchema['parse']): CompiledSchema {
+  return Object.freeze({ json, parse, withoutAbsent: absentNulls(() => json), required: needsFields(json) });
+}
+
 function fromZodJson(schema: ZodNode, json: JsonObject): CompiledSchema {
-  return Object.freeze({ json, parse: zodParser(schema, () => json), required: needsFields(json) });
+  return whole(
+    json,
+    zodParser(schema, () => json),
+  );
 }
 
 type Convert = (options: { readonly target: string }) => object;
@@ -132,6 +141,7 @@ function convertLater(schema: ZodNode, owner: string): CompiledSchema {
       return read();
     },
     parse: zodParser(schema, () => json ?? noWords),
+    withoutAbsent: absentNulls(read),
     get required() {
       return needsFields(read());
     },
@@ -150,7 +160,7 @@ function compileStandard(schema: { readonly '~standard': StandardProperties }, o
       `is a schema of ${name} that does not give its JSON Schema (~standard.jsonSchema). Use a version that does, or wrap it with the library's converter. ${accepted}`,
     );
   const json = convert(() => (input as Convert)({ target: 'draft-2020-12' }), owner);
-  return Object.freeze({ json, parse: standardParser(schema, json), required: needsFields(json) });
+  return whole(json, standardParser(schema, json));
 }
 
 const schemaKeywords = [
@@ -182,15 +192,11 @@ function compileJsonSchema(schema: object, owner: string): CompiledSchema {
   try {
     const json = copySchema(schema);
     const checker = new JsonSchemaChecker(json);
-    return Object.freeze({
-      json,
-      parse: (raw) => {
-        const refused = rawIssue(raw);
-        const issues = refused ? [refused] : checker.check(raw);
-        return issues.length === 0 ? { ok: true, value: raw } : { ok: false, issues };
-      },
-      required: needsFields(json),
-    } satisfies CompiledSchema);
+    return whole(json, (raw) => {
+      const refused = rawIssue(raw);
+      const issues = refused ? [refused] : checker.check(raw);
+      return issues.length === 0 ? { ok: true, value: raw } : { ok: false, issues };
+    });
   } catch (thrown) {
     return refuse(
       owner,
@@ -208,7 +214,7 @@ function objectRoot(inner: CompiledSchema, schema: object, owner: string): Compi
   const isLate = Object.getOwnPropertyDescriptor(inner, 'json')?.get !== undefined;
   if (!isLate) {
     const json = withObjectRoot(inner.json) ?? noObject();
-    return Object.freeze({ json, parse, required: needsFields(json) });
+    return whole(json, parse);
   }
   if (!isZodObject(schema)) noObject();
   return Object.freeze({
@@ -216,6 +222,7 @@ function objectRoot(inner: CompiledSchema, schema: object, owner: string): Compi
       return withObjectRoot(inner.json) ?? noObject();
     },
     parse,
+    withoutAbsent: inner.withoutAbsent,
     get required() {
       return inner.required;
     },

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Model } from '../model/types.js';
+import type { Model, StrictRules } from '../model/types.js';
+import { anyProvider } from '../schema.js';
 import { defineAgent } from './agent.js';
 import { agentSpecOf } from './definition.js';
 import { defineGuardrail } from './guardrail.js';
@@ -317,4 +318,24 @@ test.each<[string, unknown, string]>([
 test('one agent that is reached on two ways is one agent', () => {
   const desk = define({ ...fits, name: 'desk', handoffs: [faq] });
   expect(() => define({ ...fits, handoffs: [faq, desk] })).not.toThrow();
+});
+
+test('S167: a strict tool that its model cannot be held to is refused, with its place', () => {
+  const rules: StrictRules = { ...anyProvider, provider: 'Acme', absent: 'null' };
+  const strictModel: Model = { ...model, strictRules: { tools: rules } };
+  const of = (input: z.ZodType, strict: unknown) =>
+    (defineTool as (def: unknown) => unknown)({ name: 'find', description: '', input, execute: () => '', strict });
+  const both = z.object({ note: z.string().nullish() });
+  expect(() => define({ ...fits, model: strictModel, tools: [of(both, true)] })).toThrow(
+    invalid(
+      'Tool find of agent billing has `strict: true`, but Acme cannot be held to the schema of its input: note (required). It may be left out, and it may be null: Acme has null for both. Make it one of the two. Or leave `strict` out.',
+    ),
+  );
+  for (const [given, strict] of [
+    [both, 'auto'],
+    [both, false],
+    [z.object({ note: z.string().optional() }), true],
+  ] as const)
+    expect(() => define({ ...fits, model: strictModel, tools: [of(given, strict)] })).not.toThrow();
+  expect(() => define({ ...fits, model: () => strictModel, tools: [of(both, true)] })).not.toThrow();
 });

@@ -1,10 +1,10 @@
 import { GuardloopError } from '../errors.js';
-import type { ModelSettings } from '../model/types.js';
-import { compileSchema } from '../schema.js';
+import type { JsonObject, ModelSettings } from '../model/types.js';
+import { compileSchema, describeRefusal, strictForm } from '../schema.js';
 import { readModel } from './agent-model.js';
 import { readSettings } from './agent-settings.js';
 import { publish, specBehind, toolSpecOf } from './definition.js';
-import { DefinitionReader, describe, invalid, isName } from './definition-reader.js';
+import { DefinitionReader, describe, invalid, isName, property } from './definition-reader.js';
 import { readGuardrails, refuseSharedNames } from './guardrail.js';
 import { handoffSpec } from './handoff.js';
 import { reachOf } from './resolve.js';
@@ -61,6 +61,7 @@ function readAgent(reader: Reader): AgentSpec {
     providerTools,
   });
   refuseSharedToolNames(agent);
+  refuseLooseTools(agent);
   for (const tool of tools) refuseSharedNames([...agent.guardrails, ...tool.guardrails], `at tool ${tool.name} of agent ${name}`);
   const toolNames = tools.map((tool) => tool.name);
   for (const guardrail of agent.guardrails) refuseUnknownRules(guardrail, toolNames, `agent ${name}`);
@@ -96,6 +97,20 @@ function readProviderTools(reader: Reader): readonly string[] {
     return tool.name();
   });
   return Object.freeze(names);
+}
+
+/** Where the model is known, and what its provider can be held to. */
+function refuseLooseTools({ name, model, tools }: AgentSpec): void {
+  const rules = typeof model === 'function' ? undefined : model.strictRules?.tools;
+  if (rules === undefined) return;
+  for (const tool of tools) {
+    const json = property(tool.input, 'json') as JsonObject | undefined;
+    const form = tool.strict === true && json !== undefined ? strictForm(json, rules) : undefined;
+    if (form?.isStrict !== false) continue;
+    invalid(
+      `Tool ${tool.name} of agent ${name} has \`strict: true\`, but ${rules.provider} cannot be held to the schema of its input: ${describeRefusal(form)} Or leave \`strict\` out.`,
+    );
+  }
 }
 
 /** Tools, handoffs and provider tools stand side by side in the model's request. */

@@ -54,6 +54,7 @@ export function asTool<C, A extends Answer, const N extends string, I extends ob
     enabled: true,
     rejection: undefined,
     endsRun: false,
+    strict: 'auto',
     agent: Object.freeze({
       agent: child,
       brief: reader.function<AgentToolSpec['brief']>('brief') ?? briefOf,

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
-import type { Model } from '../model/types.js';
+import type { Model, StrictRules } from '../model/types.js';
+import { anyProvider } from '../schema.js';
 import type { Surface } from '../state/events.js';
 import { defineAgent } from './agent.js';
 import { asTool } from './as-tool.js';
@@ -161,4 +162,31 @@ test.each([
   expect(() => (coverage as (...given: unknown[]) => unknown)(...given)).toThrow(
     expect.objectContaining({ code: 'CONFIG_INVALID', message }),
   );
+});
+
+test('S167: it says which tools and answers the provider is held to, and why not the others', () => {
+  const rules: StrictRules = { ...anyProvider, provider: 'Acme', absent: 'null' };
+  const find = (name: string, input: z.ZodObject, strict?: boolean) =>
+    defineTool({ name, description: '', input, strict, execute: () => '' });
+  const tools = [
+    find('plain', z.object({ a: z.string().optional() })),
+    find('loose', z.object({ a: z.string().nullish() })),
+    find('off', z.object({}), false),
+  ];
+  const strictOf = (given: Model | (() => Model)) =>
+    coverage(
+      defineAgent({ name: 'billing', instructions: '', model: given, tools, output: z.object({ tags: z.record(z.string(), z.string()) }) }),
+    ).map(({ strict }) => strict);
+  expect(strictOf({ ...model, strictRules: { tools: rules, output: rules } })).toEqual([
+    { asked: 'auto', isStrict: false, why: expect.stringContaining('tags (propertyNames)') },
+    { asked: 'auto', isStrict: true },
+    {
+      asked: 'auto',
+      isStrict: false,
+      why: 'a (required). It may be left out, and it may be null: Acme has null for both. Make it one of the two.',
+    },
+    { asked: false, isStrict: false },
+  ]);
+  expect(strictOf(model)).toEqual([undefined, undefined, undefined, undefined]);
+  expect(strictOf(() => ({ ...model, strictRules: { tools: rules } }))).toEqual([undefined, undefined, undefined, undefined]);
 });

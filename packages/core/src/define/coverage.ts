@@ -1,11 +1,23 @@
+import type { JsonObject, Model, StrictRules } from '../model/types.js';
+import type { CompiledSchema } from '../schema.js';
+import { describeRefusal, strictForm } from '../schema.js';
 import type { Surface } from '../state/events.js';
 import { agentSpecOf } from './definition.js';
-import { describe, invalid, isList } from './definition-reader.js';
+import { describe, invalid, isList, property } from './definition-reader.js';
 import { readGuardrails } from './guardrail.js';
 import { reachOf } from './resolve.js';
 import type { AgentSpec, GuardrailSpec, ToolSpec } from './specs.js';
 import type { Agent, Guardrail, Route } from './types.js';
 
+/** Whether a provider holds the model to a schema while it writes. What it writes is checked in any case. */
+export interface StrictCoverage {
+  /** The tool's `strict`; `auto` for a structured answer. */
+  readonly asked: boolean | 'auto';
+  /** The schema is said in the provider's strict form. Else it goes as it is or, for an answer, as an instruction. */
+  readonly isStrict: boolean;
+  /** Why it has no strict form: where, the keyword, what to do. */
+  readonly why?: string | undefined;
+}
 /** Which guardrails stand before one agent, or before one of its tools. */
 export interface Coverage {
   readonly agent: string;
@@ -25,6 +37,11 @@ export interface Coverage {
    * For a tool that the provider runs: `toolInput` and `toolOutput`.
    */
   readonly unguarded: readonly Surface[];
+  /**
+   * In a tool's entry about its input, in an agent's about its `output`. Left out where there is no schema, where the agent's model is a
+   * function, and where its adapter does not say what its provider can be held to.
+   */
+  readonly strict?: StrictCoverage | undefined;
 }
 /** What {@link coverage} takes beside the agent. */
 export interface CoverageOptions {
@@ -82,7 +99,13 @@ function agentEntry({ agent, agentPath, runGuardrails }: Place, known: ReadonlyM
     surfaces.handoff.length === 0 && targets.some((target) => namesOn('handoff', target?.guardrails ?? []).length === 0);
   const unguarded: Surface[] = (['input', 'output'] as const).filter((surface) => surfaces[surface].length === 0);
   if (isOpenHandoff) unguarded.push('handoff');
-  return Object.freeze({ agent: agent.name, agentPath, surfaces: Object.freeze(surfaces), unguarded: Object.freeze(unguarded) });
+  return Object.freeze({
+    agent: agent.name,
+    agentPath,
+    surfaces: Object.freeze(surfaces),
+    unguarded: Object.freeze(unguarded),
+    ...strictEntry(agent.output, 'auto', rulesOf(agent)?.output),
+  });
 }
 
 function toolEntry({ agent, agentPath, runGuardrails }: Place, tool: ToolSpec): Coverage {
@@ -95,7 +118,26 @@ function toolEntry({ agent, agentPath, runGuardrails }: Place, tool: ToolSpec): 
     tool: tool.name,
     surfaces: Object.freeze(surfaces),
     unguarded: Object.freeze(unguarded),
+    ...strictEntry(tool.input, tool.strict, rulesOf(agent)?.tools),
   });
+}
+
+function rulesOf({ model }: AgentSpec): Model['strictRules'] {
+  return typeof model === 'function' ? undefined : model.strictRules;
+}
+
+function strictEntry(
+  schema: CompiledSchema | undefined,
+  asked: StrictCoverage['asked'],
+  rules: StrictRules | undefined,
+): { readonly strict?: StrictCoverage } {
+  // Undefined where a schema is still being converted.
+  const json = property(schema, 'json') as JsonObject | undefined;
+  if (json === undefined || rules === undefined) return {};
+  if (asked === false) return { strict: Object.freeze({ asked, isStrict: false }) };
+  const form = strictForm(json, rules);
+  const why = form.isStrict ? {} : { why: describeRefusal(form) };
+  return { strict: Object.freeze({ asked, isStrict: form.isStrict, ...why }) };
 }
 
 function providerEntry({ agent, agentPath }: Place, tool: string): Coverage {

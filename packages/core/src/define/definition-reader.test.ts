@@ -45,7 +45,7 @@ const definitions: Record<
     fits: tool,
     options: [
       ...['name', 'description', 'input', 'output', 'execute', 'approval', 'project', 'guardrails', 'flow'],
-      ...['timeoutMs', 'repeatable', 'polling', 'enabled', 'rejection', 'endsRun'],
+      ...['timeoutMs', 'repeatable', 'polling', 'enabled', 'rejection', 'endsRun', 'strict'],
     ],
   },
   guardrail: {

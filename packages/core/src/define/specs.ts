@@ -51,6 +51,7 @@ export interface ToolSpec {
   readonly enabled: boolean | ((info: TurnInfo) => boolean);
   readonly rejection: string | undefined;
   readonly endsRun: boolean;
+  readonly strict: boolean | 'auto';
   /** Set by `asTool`. */
   readonly agent: AgentToolSpec | undefined;
 }

@@ -235,3 +235,11 @@ const toAdmin = defineTool({ ...base, name: 't', execute: () => handoff(adminAge
 // @ts-expect-error 32 a tool that hands over to an agent with another context
 defineAgent({ name: 'x', instructions: '', model, tools: [toAdmin] });
 void context;
+
+// ---- strict
+definePlainTool({ ...base, name: 'a', strict: true, execute: () => '' });
+definePlainTool({ ...base, name: 'a', strict: false, execute: () => '' });
+definePlainTool({ ...base, name: 'a', strict: 'auto', execute: () => '' });
+definePlainTool({ ...base, name: 'a', strict: undefined });
+// @ts-expect-error: no such mode
+definePlainTool({ ...base, name: 'a', strict: 'always', execute: () => '' });

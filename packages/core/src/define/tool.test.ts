@@ -35,6 +35,7 @@ test('what is not said has its default, and the strictest flow', () => {
     enabled: true,
     rejection: undefined,
     endsRun: false,
+    strict: 'auto',
     agent: undefined,
   });
 });
@@ -166,7 +167,7 @@ test('changing what was given changes nothing', () => {
 });
 
 const options =
-  'name, description, input, output, execute, approval, project, guardrails, flow, timeoutMs, repeatable, polling, enabled, rejection, endsRun';
+  'name, description, input, output, execute, approval, project, guardrails, flow, timeoutMs, repeatable, polling, enabled, rejection, endsRun, strict';
 const nameRule = "which the model's provider would refuse. Give 1 to 64 letters, digits, underscores and hyphens.";
 test.each<[string, unknown, string]>([
   ['no options', 'refund', `A tool was given "refund" as its options. Give an object with ${options}.`],
@@ -298,5 +299,26 @@ test('two guardrails of one name are refused', () => {
       code: 'NAME_TAKEN',
       message: 'Guardrail name g is used twice by tool refund_order. Give one another name, or list it once.',
     }),
+  );
+});
+
+test('S167: a tool is strict where its schema has a strict form, and says at once where it has none', () => {
+  const record = z.object({ orders: z.array(z.object({ tags: z.record(z.string(), z.string()) })) });
+  expect(specOf({ ...fits, strict: true }).strict).toBe(true);
+  expect(specOf({ ...fits, strict: false, input: record }).strict).toBe(false);
+  expect(specOf({ ...fits, strict: 'auto', input: record }).strict).toBe('auto');
+  for (const input of [z.object({ note: z.string().nullish() }), mini.object({ tags: mini.record(mini.string(), mini.string()) })])
+    expect(specOf({ ...fits, strict: true, input }).strict).toBe(true);
+  expect(() => define({ ...fits, strict: true, input: record })).toThrow(
+    invalid(
+      'Tool refund_order has `strict: true`, but no provider could be held to the schema of its input: orders[].tags (propertyNames). It takes fields of any name. Name the fields, or make it a list of entries with a name and a value. Or leave `strict` out.',
+    ),
+  );
+  const union = z.discriminatedUnion('kind', [z.object({ kind: z.literal('a') }), z.object({ kind: z.literal('b') })]);
+  expect(() => define({ ...fits, strict: true, input: union })).toThrow(
+    expect.objectContaining({ message: expect.stringContaining('the root (oneOf)') }),
+  );
+  expect(() => define({ ...fits, strict: 'yes' })).toThrow(
+    invalid('Tool refund_order has "yes" as `strict`. Give true, false or \'auto\', or leave it out.'),
   );
 });

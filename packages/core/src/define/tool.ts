@@ -1,5 +1,6 @@
+import type { JsonObject } from '../model/types.js';
 import type { CompiledSchema } from '../schema.js';
-import { compileSchema } from '../schema.js';
+import { anyProvider, compileSchema, describeRefusal, strictForm } from '../schema.js';
 import { publish } from './definition.js';
 import { DefinitionReader, describe, invalid, property, suggest } from './definition-reader.js';
 import { readGuardrails } from './guardrail.js';
@@ -23,6 +24,7 @@ const optionNames = [
   'enabled',
   'rejection',
   'endsRun',
+  'strict',
 ] as const;
 const flowNames = ['effect', 'results', 'authority'] as const;
 type Reader = DefinitionReader<(typeof optionNames)[number]>;
@@ -62,10 +64,25 @@ function readTool(reader: Reader): ToolSpec {
     enabled: reader.flagOrFunction<Extract<ToolSpec['enabled'], (...given: never) => unknown>>('enabled', true),
     rejection: reader.text('rejection'),
     endsRun: reader.flag('endsRun') ?? false,
+    strict: readStrict(reader, name, input),
     agent: undefined,
   });
   if (execute === undefined) refuseForCaller(tool);
   return tool;
+}
+
+function readStrict(reader: Reader, name: string, input: CompiledSchema): ToolSpec['strict'] {
+  const strict = reader.get('strict') ?? 'auto';
+  if (typeof strict !== 'boolean' && strict !== 'auto') return reader.refuse('strict', "Give true, false or 'auto', or leave it out.");
+  // Undefined where a schema is still being converted: then the adapter has the word.
+  const json = property(input, 'json') as JsonObject | undefined;
+  const form = strict === true && json !== undefined ? strictForm(json, anyProvider) : undefined;
+  if (form?.isStrict === false) {
+    invalid(
+      `Tool ${name} has \`strict: true\`, but no provider could be held to the schema of its input: ${describeRefusal(form)} Or leave \`strict\` out.`,
+    );
+  }
+  return strict;
 }
 
 /** What has no meaning where the caller runs the tool. */

@@ -352,6 +352,11 @@ interface ToolOptions<C, N extends string, I extends object, Raw, R> {
   readonly rejection?: string | undefined;
   /** The result is the run's answer. */
   readonly endsRun?: boolean | undefined;
+  /**
+   * Whether the provider holds the model to the schema of the input while it writes. `auto` (the default): where that form of the schema
+   * means the same; `true`: always, and a schema that has no such form is refused; `false`: never. The input is checked in any case.
+   */
+  readonly strict?: boolean | 'auto' | undefined;
 }
 /** A schema that takes what `execute` gives. */
 type OutputSchema<R, W> = unknown extends R

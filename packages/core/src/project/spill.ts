@@ -101,6 +101,11 @@ function parseReading(raw: JsonValue): Read {
   return { ok: true, value: { key: key as string, from: from as number, count: count as number } };
 }
 
+function withoutNulls(written: JsonValue): JsonValue {
+  if (typeof written !== 'object' || written === null || Array.isArray(written)) return written;
+  return Object.fromEntries(Object.entries(written as JsonObject).filter(([, value]) => value !== null));
+}
+
 function notFound(message: string): Error {
   return Object.assign(new Error(message), { errorClass: 'not_found' as const, retryable: false });
 }
@@ -147,7 +152,7 @@ export function readObservationTool(tools: readonly ToolSpec[]): ToolSpec | unde
     kind: 'tool',
     name: toolName,
     description: readObservation(first).description,
-    input: { json: readingSchema, parse: parseReading, required: true },
+    input: { json: readingSchema, parse: parseReading, withoutAbsent: withoutNulls, required: true },
     output: undefined,
     approval: false,
     execute: (input: Reading) => readPiece([...all], input),
@@ -161,6 +166,7 @@ export function readObservationTool(tools: readonly ToolSpec[]): ToolSpec | unde
     enabled: true,
     rejection: undefined,
     endsRun: false,
+    strict: 'auto',
     agent: undefined,
   };
 }

@@ -1,5 +1,6 @@
 import type { GuardloopError } from '../errors.js';
 import type { JsonValue, Label, ModelCall, StopReason, Usage } from '../model/types.js';
+import type { CompiledSchema } from '../schema.js';
 import type { RecordedError } from '../state/events.js';
 import type { RunHandle } from './handle.js';
 import { jsonFault } from './json-fault.js';
@@ -51,11 +52,12 @@ export function recordError(error: GuardloopError): RecordedError {
   };
 }
 
-/** The JSON of an answer; a single code fence around the whole is taken off. */
-export function readJson(text: string): { readonly value: JsonValue | undefined; readonly misfit?: string } {
+/** The JSON of an answer, as its schema has it; a single code fence around the whole is taken off. */
+export function readJson(text: string, schema?: CompiledSchema): { readonly value: JsonValue | undefined; readonly misfit?: string } {
   const fenced = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text);
   try {
-    return { value: deepFreeze(JSON.parse(fenced?.[1] ?? text) as JsonValue) };
+    const value = JSON.parse(fenced?.[1] ?? text) as JsonValue;
+    return { value: deepFreeze(schema === undefined ? value : schema.withoutAbsent(value)) };
   } catch {
     const fault = jsonFault(fenced?.[1] ?? text);
     return { value: undefined, misfit: fault === undefined ? 'it is not valid JSON' : `it is not valid JSON (${fault})` };

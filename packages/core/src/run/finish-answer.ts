@@ -84,7 +84,7 @@ export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishi
   };
   if (answer.model !== undefined) end.model = answer.model;
   if (value !== undefined) end.value = value;
-  if (answer.native !== undefined && ruling.revision === 0 && !reasoning.isRewritten && areUntouched(calls, answer))
+  if (answer.native !== undefined && ruling.revision === 0 && !reasoning.isRewritten && areUntouched(calls, open))
     end.native = { provider: answer.provider, message: answer.native };
   if (reasoning.text !== undefined) end.reasoning = reasoning.text;
   handle.append(end);
@@ -138,7 +138,8 @@ function judgeText(open: Open): Ruling<AnswerValue> | Promise<Ruling<AnswerValue
   const { text } = answer;
   if (text === '') return { value: { text, value: undefined }, revision: 0, refusal: undefined, asks: [], isStopped: false };
   if (finishing.release.mode === 'window' && finishing.approvedRevision === undefined) return finishWindow(open);
-  const value = standNow(handle).agent.output && isFinal ? readJson(text).value : undefined;
+  const { output: schema } = standNow(handle).agent;
+  const value = schema && isFinal ? readJson(text, schema).value : undefined;
   return judgeAnswer(handle, { text, value }, { ...finishing, subject: id, kind: 'answer', isFinal });
 }
 
@@ -189,14 +190,16 @@ function tellCalls(handle: RunHandle, calls: readonly RecordedCall[]): void {
 }
 
 /** Whether the calls are recorded as the model gave them. */
-function areUntouched(calls: readonly RecordedCall[], answer: RawAnswer): boolean {
-  return calls.every(
-    (call, index) => call.end === undefined && call.revision === 0 && (call.kind !== 'handoff' || isSameInput(call, answer.calls[index])),
-  );
+function areUntouched(calls: readonly RecordedCall[], { answer, finishing }: Open): boolean {
+  return calls.every((call, index) => {
+    if (call.end !== undefined || call.revision > 0) return false;
+    return call.kind !== 'handoff' || isSameInput(call, answer.calls[index], finishing.names.get(call.name)?.spec.input);
+  });
 }
 
-function isSameInput(recorded: RecordedCall, given: ModelCall | undefined): boolean {
-  return given !== undefined && 'input' in given && JSON.stringify(given.input) === JSON.stringify(recorded.input);
+function isSameInput(recorded: RecordedCall, given: ModelCall | undefined, schema: CompiledSchema | undefined): boolean {
+  if (given === undefined || !('input' in given)) return false;
+  return JSON.stringify(schema?.withoutAbsent(given.input) ?? given.input) === JSON.stringify(recorded.input);
 }
 
 function lastCall(name: string, id: string): RecordedCall {

@@ -44,7 +44,7 @@ export function judgeAnswer(handle: RunHandle, value: AnswerValue, judging: Judg
       const text = rewriteText(current.text, by);
       if (text === undefined) return undefined;
       if (schema === undefined) return { value: { text, value: undefined } };
-      const { value: structured } = readJson(text);
+      const { value: structured } = readJson(text, schema);
       if (structured === undefined) return undefined;
       const parsed = schema.parse(structured);
       const fit = (outcome: Awaited<typeof parsed>) => (outcome.ok ? { value: { text, value: structured } } : undefined);

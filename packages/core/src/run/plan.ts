@@ -1,7 +1,7 @@
 import { checkModel } from '../define/agent-model.js';
 import { checkSettings } from '../define/agent-settings.js';
 import { refuseSharedNames } from '../define/guardrail.js';
-import type { AgentSpec, GuardrailSpec, HandoffSpec } from '../define/specs.js';
+import type { AgentSpec, GuardrailSpec, HandoffSpec, ToolSpec } from '../define/specs.js';
 import { GuardloopError } from '../errors.js';
 import { mergeSettings } from '../model/merge-settings.js';
 import type { Model, ModelSettings, ToolSpec as OfferedTool } from '../model/types.js';
@@ -34,7 +34,7 @@ function buildStand(agent: AgentSpec, runGuards: readonly GuardrailSpec[]): Stan
   const entries: Stand['tools'] = [
     ...tools.map((spec) => ({
       offered: { kind: 'tool' as const, spec },
-      wire: { name: spec.name, description: spec.description, schema: spec.input.json },
+      wire: wireOf(spec),
       isFixed: typeof spec.enabled !== 'function',
     })),
     ...agent.handoffs.map((spec) => ({
@@ -73,6 +73,11 @@ function buildStand(agent: AgentSpec, runGuards: readonly GuardrailSpec[]): Stan
     names: new Map(offeredNow.map(({ offered }) => [offered.spec.name, offered])),
     wire: offeredNow.every((entry) => entry.isFixed) ? offeredNow.map(({ wire }) => wire) : undefined,
   };
+}
+
+function wireOf({ name, description, input, strict }: ToolSpec): OfferedTool {
+  const tool = { name, description, schema: input.json };
+  return strict === 'auto' ? tool : { ...tool, strict };
 }
 
 function describeHandoff(spec: HandoffSpec, target: AgentSpec | string): string {

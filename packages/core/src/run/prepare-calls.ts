@@ -143,7 +143,7 @@ function readArguments(call: ModelCall, schema: CompiledSchema | undefined): Jso
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return 'the arguments must be a JSON object.';
   // A schema looks for itself.
   const issue = schema ? undefined : rawIssue(input);
-  return issue ? describeIssues([issue]) : (input as JsonObject);
+  return issue ? describeIssues([issue]) : ((schema?.withoutAbsent(input) ?? input) as JsonObject);
 }
 
 function prepareTool(given: Given, spec: ToolSpec, input: CallInput): RecordedCall | Promise<RecordedCall> {

@@ -40,13 +40,6 @@ export function fieldNames({ properties }: JsonObject): readonly string[] {
   return isObject(properties) ? Object.keys(properties) : [];
 }
 
-/** Whether two objects name the same fields. */
-export function haveSameFields(one: JsonObject, other: JsonObject): boolean {
-  const names = new Set(fieldNames(one));
-  const others = fieldNames(other);
-  return names.size === others.length && others.every((name) => names.has(name));
-}
-
 /** One needs a field that the other does not let in. */
 function excludes(one: JsonObject, other: JsonObject): boolean {
   return other.additionalProperties === false && requiredOf(one).some((name) => fieldOf(other, name) === undefined);

@@ -15,6 +15,11 @@ export interface CompiledSchema {
   readonly json: JsonObject;
   /** Never throws and never rejects; gives a promise only where the schema's own functions are asynchronous. Does not change `raw`. */
   readonly parse: (raw: JsonValue) => Parsed | Promise<Parsed>;
+  /**
+   * What a model wrote, without the nulls that stand for an absent field: to be asked before `parse`. Its argument where there are none;
+   * never throws.
+   */
+  readonly withoutAbsent: (written: JsonValue) => JsonValue;
   /** The root is an object of which some field must be given. */
   readonly required: boolean;
 }

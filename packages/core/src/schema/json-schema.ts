@@ -8,7 +8,7 @@ import { SchemaReferences } from './json-schema-references.js';
 import { equalJson, fitsFormat, isMultipleOf, isType } from './json-values.js';
 
 /** Steps of one check, all branches counted. */
-const mostSteps = 500_000;
+export const mostSteps = 500_000;
 const mostIssues = 50;
 /** Of schemas within schemas at one value: more is a schema that refers to itself in a circle. */
 const mostDepth = 400;
@@ -47,6 +47,27 @@ export class JsonSchemaChecker {
     }
   }
 
+  /**
+   * Whether a value fits one node of the schema, closed: with no fields that its objects do not name, where they do not say that others are
+   * wanted. The steps of several checks add up in `work`; where they are too many, the answer is no.
+   */
+  fits(node: JsonValue, value: JsonValue, { work, isClosed }: { readonly work: { steps: number }; readonly isClosed: boolean }): boolean {
+    const check = new Check(this.references, this.patterns, { steps: work.steps, isClosed });
+    check.apply(node, value, { path: [], depth: 0 });
+    work.steps = check.steps;
+    return !check.isExhausted && check.misfits.length === 0;
+  }
+
+  /** What a node refers to, along references; the node itself where it does not, undefined for a circle. */
+  target(node: JsonObject): JsonValue | undefined {
+    let at: JsonValue = node;
+    for (let step = 0; isObject(at) && at.$ref !== undefined; step += 1) {
+      if (step > mostDepth) return undefined;
+      at = this.references.target(at);
+    }
+    return at;
+  }
+
   /** What does not fit; empty for a value that fits. */
   check(value: JsonValue): readonly SchemaIssue[] {
     const check = new Check(this.references, this.patterns);
@@ -77,24 +98,35 @@ function compilePattern(source: string): RegExp {
   }
 }
 
+/** Whether an object names its fields, and no other schema beside it could name more. */
+function namesAllFields({ properties, patternProperties, $ref, allOf, anyOf, oneOf, if: condition }: JsonObject): boolean {
+  return isObject(properties) && [patternProperties, $ref, allOf, anyOf, oneOf, condition].every((beside) => beside === undefined);
+}
+
 /** A constant tells which branch of a union is meant. */
 const isTagMisfit = ({ node }: Misfit): boolean => isObject(node) && node.const !== undefined;
 
 interface At {
   readonly path: Path;
   readonly depth: number;
+  /** One of several schemas for the value: it does not name all fields. */
+  readonly isPart?: boolean | undefined;
 }
 
 class Check {
   misfits: Misfit[] = [];
   isExhausted = false;
-  private steps = 0;
+  steps: number;
   private readonly references: SchemaReferences;
   private readonly patterns: ReadonlyMap<string, RegExp>;
 
-  constructor(references: SchemaReferences, patterns: ReadonlyMap<string, RegExp>) {
+  private readonly isClosed: boolean;
+
+  constructor(references: SchemaReferences, patterns: ReadonlyMap<string, RegExp>, { steps, isClosed } = { steps: 0, isClosed: false }) {
     this.references = references;
     this.patterns = patterns;
+    this.steps = steps;
+    this.isClosed = isClosed;
   }
 
   private misfit(node: JsonValue, path: Path): void {
@@ -123,7 +155,8 @@ class Check {
       this.misfit(false, at.path);
       return;
     }
-    const inner: At = { path: at.path, depth: at.depth + 1 };
+    const { path, isPart = false } = at;
+    const inner: At = { path, depth: at.depth + 1, isPart };
     if (value === null && node.nullable === true) return;
     const before = this.misfits.length;
     this.applyPlain(node, value, at.path);
@@ -170,7 +203,7 @@ class Check {
   private applyBranches(node: JsonObject, value: JsonValue, at: At): void {
     const { allOf, anyOf, oneOf, not, if: condition } = node;
     if (node.$ref !== undefined) this.apply(this.references.target(node), value, at);
-    if (isList(allOf)) for (const branch of allOf) this.apply(branch, value, at);
+    if (isList(allOf)) for (const branch of allOf) this.apply(branch, value, { ...at, isPart: true });
     if (isList(anyOf)) this.applyAlternatives({ node, branches: anyOf, mostFitting: anyOf.length }, value, at);
     if (isList(oneOf)) this.applyAlternatives({ node, branches: oneOf, mostFitting: 1 }, value, at);
     if (not !== undefined && this.fits(not, value, at)) this.misfit({}, at.path);
@@ -252,9 +285,10 @@ class Check {
       const schemas = this.fieldSchemas(node, key);
       for (const schema of schemas) this.apply(schema, field, inside);
       if (propertyNames !== undefined && !this.fits(propertyNames, key, at)) this.misfits.push({ path: at.path, node, isExtra: true });
-      if (schemas.length > 0 || additionalProperties === undefined) continue;
-      if (additionalProperties === false) this.misfits.push({ path: at.path, node, isExtra: true });
-      else this.apply(additionalProperties, field, inside);
+      if (schemas.length > 0) continue;
+      const others = additionalProperties ?? !(this.isClosed && at.isPart !== true && namesAllFields(node));
+      if (others === false) this.misfits.push({ path: at.path, node, isExtra: true });
+      else if (others !== true) this.apply(others, field, inside);
     }
     this.applyDependents(node, object, at);
     if (unevaluatedProperties === undefined) return;
