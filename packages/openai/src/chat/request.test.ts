@@ -1,72 +1,12 @@
-import type {
-  AssistantMessage,
-  JsonObject,
-  JsonValue,
-  Message,
-  ModelRequest,
-  ModelSettings,
-  Part,
-  ToolMessage,
-  ToolSpec,
-  UserMessage,
-} from '@guardloop/core/model';
+import type { AssistantMessage, JsonValue, Message, ModelRequest, ModelSettings, Part, ToolSpec } from '@guardloop/core/model';
 import { mergeSettings } from '@guardloop/core/model';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { checkChatRequest } from '../../../testing/src/requests/openai-chat.js';
+import { answers, asks, lookup, result, withNative } from '../../test/chat-items.js';
 import type { ChatDialect } from './dialect.js';
 import { dialectOf } from './dialect.js';
 import { RequestMaker } from './request.js';
-
-const user = { origin: 'user', integrity: 'trusted' } as const;
-const agent = { origin: 'agent:a', integrity: 'untrusted' } as const;
-
-function asks(id: string, ...parts: readonly (string | Part)[]): UserMessage {
-  return {
-    role: 'user',
-    id,
-    via: 'user',
-    parts: parts.map((part) => (typeof part === 'string' ? { type: 'text', text: part } : part)),
-    label: user,
-  };
-}
-/** An assistant message whose calls are given as `[providerId, input]`; they are numbered `<id>.<index>`. */
-function answers(id: string, text: string, calls: readonly (readonly [string | undefined, JsonObject])[] = []): AssistantMessage {
-  return {
-    role: 'assistant',
-    id,
-    agent: 'a',
-    text,
-    calls: calls.map(([providerId, input], index) => ({
-      id: `${id}.${index}`,
-      ...(providerId === undefined ? {} : { providerId }),
-      name: 'lookup',
-      input,
-    })),
-    label: agent,
-  };
-}
-function withNative(message: AssistantMessage, native: JsonValue): AssistantMessage {
-  return { ...message, native: { provider: 'openai.chat', message: native } };
-}
-function result(callId: string, content: string | readonly Part[], note?: string): ToolMessage {
-  return {
-    role: 'tool',
-    id: `t${callId}`,
-    callId,
-    tool: 'lookup',
-    content,
-    isError: false,
-    label: agent,
-    ...(note === undefined ? {} : { note }),
-  };
-}
-
-const lookup: ToolSpec = {
-  name: 'lookup',
-  description: 'Looks up.',
-  schema: { type: 'object', properties: { key: { type: 'string' } }, required: ['key'], additionalProperties: false },
-};
 
 type Body = { readonly messages: Record<string, unknown>[] } & Record<string, unknown>;
 

@@ -6,6 +6,7 @@ type WireUser = OpenAI.Chat.ChatCompletionUserMessageParam;
 
 const opening: WireUser = { role: 'user', content: standIns.opening };
 const goOn: WireUser = { role: 'user', content: standIns.goOn };
+const nothing: WireUser = { role: 'user', content: standIns.nothing };
 const bridge: WireMessage = { role: 'assistant', content: '(The results are in.)' };
 
 /** Adds a message in the order of strict chat templates. Messages that stand already are replaced where they change, never changed. */
@@ -26,7 +27,9 @@ export function addInTurn(messages: WireMessage[], next: WireMessage): void {
 
 /** Ends the messages with something to answer. */
 export function endInTurn(messages: WireMessage[]): void {
-  if (messages.at(-1)?.role === 'assistant') messages.push(goOn);
+  const role = messages.at(-1)?.role;
+  if (role === 'assistant') messages.push(goOn);
+  else if (role !== 'user' && role !== 'tool') messages.push(nothing);
 }
 
 function merged(first: WireUser, second: WireUser): WireUser {
