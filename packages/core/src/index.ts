@@ -68,6 +68,7 @@ export type {
 } from './define/types.js';
 export { allow, ask, deny, halt, type RefusalOptions, rewrite } from './define/verdict.js';
 export { type ErrorCode, type ErrorOptions, errorCodes, GuardloopError, type SafeCause } from './errors.js';
+export type { Clock } from './model/clock.js';
 export type {
   AssistantMessage,
   FilePart,
@@ -101,7 +102,6 @@ export { type TimeoutOptions, withTimeouts } from './model/with-timeouts.js';
 export { type HeadTailOptions, headTail } from './project/head-tail.js';
 export { type JsonFieldsOptions, jsonFields } from './project/json-fields.js';
 export { type ObservationStore, type SpillOptions, spill } from './project/spill.js';
-export type { Clock } from './run/clock.js';
 export { assertCompleted, resume, run, stream } from './run/run.js';
 export type {
   Blocked,

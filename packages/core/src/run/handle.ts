@@ -1,12 +1,12 @@
 import type { LimitFunction } from 'p-limit';
 import type { AgentSpec, GuardrailSpec, ProjectFunction, ReturnedHandoff } from '../define/specs.js';
 import { GuardloopError, safeCause } from '../errors.js';
+import type { Clock } from '../model/clock.js';
 import type { AssistantMessage, JsonObject, Message, Model, ModelEvent, ModelSettings, UserMessage } from '../model/types.js';
 import type { Action, LimitName, LogEvent, RunEvent, WatchEvent } from '../state/events.js';
 import { apply } from '../state/fold.js';
 import type { LogState, RunState } from '../state/state.js';
 import type { Channel } from './channel.js';
-import type { Clock } from './clock.js';
 import type { Observers } from './observers.js';
 import { deepFreeze } from './plain-output.js';
 import { readOnly } from './read-only.js';

@@ -1,10 +1,10 @@
 // What `run`, `stream` and `resume` take and give. Types only.
 import type { Agent, Answer, Awaitable, Guardrail, Projection } from '../define/types.js';
 import type { GuardloopError, SafeCause } from '../errors.js';
+import type { Clock } from '../model/clock.js';
 import type { FilePart, ImagePart, JsonValue, Message, Model, ModelSettings, TextPart, Usage } from '../model/types.js';
 import type { SessionStore } from '../session/session.js';
 import type { Approval, Decisions, LimitName, Limits, Log, LogEvent, RunEvent, RunStatus, Surface } from '../state/events.js';
-import type { Clock } from './clock.js';
 
 // ------------------------------------------------------------------------------------------------ input
 /** A piece of what the user says. Trusted, unless its `label` says otherwise. */
