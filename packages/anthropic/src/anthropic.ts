@@ -1,5 +1,15 @@
 import Anthropic from '@anthropic-ai/sdk';
-import type { Model, ModelEvent, ModelRequest, ModelSettings, StopReason, StreamOptions, Usage } from '@guardloop/core/model';
+import type {
+  Asking,
+  Model,
+  ModelEvent,
+  ModelRequest,
+  ModelSettings,
+  StopReason,
+  StreamOptions,
+  ToolSpec,
+  Usage,
+} from '@guardloop/core/model';
 import {
   checkModelId,
   checkOptionNames,
@@ -10,7 +20,7 @@ import {
   wellFormed,
   withClientRetries,
 } from '@guardloop/core/model';
-import { AnswerAssembly, BrokenStream, ReportedError } from './assemble-answer.js';
+import { AnswerAssembly } from './assemble-answer.js';
 import type { Block, WireMessage } from './blocks.js';
 import type { BuiltRequest, RequestContext } from './build-request.js';
 import { buildRequest, continuedRequest } from './build-request.js';
@@ -18,7 +28,7 @@ import type { ClientOptions } from './client.js';
 import { Transport } from './client.js';
 import { isReadable, providerName, replayable } from './encode-items.js';
 import { anthropicWords } from './failure.js';
-import type { Container, Native } from './native-message.js';
+import type { Container } from './native-message.js';
 import { writeNative } from './native-message.js';
 import type { ThinkingOptions } from './thinking.js';
 import { modelTraits } from './thinking.js';
@@ -128,6 +138,8 @@ class AnthropicCall {
   readonly #setup: Setup;
   readonly #isRetried: boolean;
   readonly #http: HttpCall;
+  readonly #said: Block[] = [];
+  #container: Container | undefined;
   #rounds = 0;
   /** Of the rounds that are over, and of the answer that is coming in. */
   #counts: TokenCounts = noTokens;
@@ -141,58 +153,61 @@ class AnthropicCall {
     this.#http = new HttpCall({ words: anthropicWords, model, signal, maxEventChars, more: () => this.#more() });
   }
 
-  async *run(request: ModelRequest): AsyncGenerator<ModelEvent> {
-    const built = buildRequest(request, this.#setup.context);
-    this.#demands = built.demands;
-    for (const warning of built.warnings) yield warning;
-    const said: Block[] = [];
-    let container: Container | undefined;
-    for (;;) {
-      const answer = new AnswerAssembly(toolNames(request.tools));
-      this.#answer = answer;
-      const begun = saidSoFar(said);
-      const next = begun.content.length === 0 ? built : continuedRequest(built, begun, container);
-      // Not `yield* batch`: delegation costs an async generator three turns of the event loop for each event.
-      for await (const batch of this.#round(next, answer)) for (const event of batch) yield event;
-      said.push(...answer.blocks());
-      container = answer.container ?? container;
-      this.#counts = addCounts(this.#counts, answer.counts);
-      this.#answer = undefined;
-      if (answer.stopReason !== 'pause_turn' || answer.calls().length > 0) {
-        for (const event of this.#ending(answer, { blocks: said, container })) yield event;
-        return;
-      }
-    }
+  run(request: ModelRequest): AsyncIterable<ModelEvent> {
+    let built: BuiltRequest | undefined;
+    return this.#http.run(
+      () => {
+        built = buildRequest(request, this.#setup.context);
+        this.#demands = built.demands;
+        return { ...this.#ask(built, request.tools), warnings: built.warnings };
+      },
+      () => {
+        const answer = this.#taken();
+        if (built === undefined || answer.stopReason !== 'pause_turn' || answer.calls().length > 0) return this.#ending(answer);
+        if (this.#rounds > mostPauses) throw this.#http.protocolError(`Anthropic paused its answer more than ${mostPauses} times`);
+        const begun = saidSoFar(this.#said);
+        return this.#ask(begun.content.length === 0 ? built : continuedRequest(built, begun, this.#container), request.tools);
+      },
+    );
   }
 
-  async *#round(built: BuiltRequest, answer: AnswerAssembly): AsyncGenerator<readonly ModelEvent[]> {
+  #ask(built: BuiltRequest, tools: readonly ToolSpec[]): Asking {
     this.#rounds += 1;
-    if (this.#rounds > mostPauses + 1) throw this.#http.protocolError(`Anthropic paused its answer more than ${mostPauses} times`);
-    try {
-      for await (const batch of this.#http.answer(this.#setup.transport.send(built, this.#isRetried), answer)) yield batch;
-    } catch (error) {
-      if (error instanceof ReportedError) throw frameFailure(error.reported, anthropicWords, this.#http.state());
-      if (error instanceof BrokenStream) throw this.#http.protocolError(error.message);
-      throw error;
-    }
-    if (!answer.isDone)
-      throw this.#http.protocolError('The stream of Anthropic ended without message_stop, so the answer is not whole', true);
+    this.#answer = new AnswerAssembly(toolNames(tools), {
+      broken: (what) => this.#http.protocolError(what),
+      reported: (error) => frameFailure(error, anthropicWords, this.#http.state()),
+    });
+    return { send: this.#setup.transport.send(built, this.#isRetried), sink: this.#answer };
   }
 
-  *#ending(answer: AnswerAssembly, { blocks, container }: Native): Generator<ModelEvent> {
+  /** The answer that has come in, counted with those before it. Throws if it is not whole. */
+  #taken(): AnswerAssembly {
+    const answer = this.#answer;
+    if (answer?.isDone !== true)
+      throw this.#http.protocolError('The stream of Anthropic ended without message_stop, so the answer is not whole', true);
+    this.#said.push(...answer.blocks());
+    this.#container = answer.container ?? this.#container;
+    this.#counts = addCounts(this.#counts, answer.counts);
+    this.#answer = undefined;
+    return answer;
+  }
+
+  #ending(answer: AnswerAssembly): readonly ModelEvent[] {
     const calls = answer.calls();
     const stopReason = this.#stopReason(answer.stopReason, calls.length > 0);
     const isUsable = stopReason === 'stop' || stopReason === 'tools';
-    const readable = wellFormed(blocks.filter(isReadable)) as readonly Block[];
+    const blocks = wellFormed(this.#said.filter(isReadable)) as readonly Block[];
     const detail = stopReason === 'refusal' ? answer.detail : stopReason === 'length' ? answer.stopReason : undefined;
-    if (isUsable) for (const call of calls) yield { type: 'tool.call', call };
-    yield {
-      type: 'end',
-      stopReason,
-      usage: this.#usage(),
-      ...(isUsable && readable.length > 0 ? { native: writeNative({ blocks: readable, container }) } : {}),
-      ...(detail === undefined ? {} : { detail }),
-    };
+    return [
+      ...(isUsable ? calls.map((call): ModelEvent => ({ type: 'tool.call', call })) : []),
+      {
+        type: 'end',
+        stopReason,
+        usage: this.#usage(),
+        ...(isUsable && blocks.length > 0 ? { native: writeNative({ blocks, container: this.#container }) } : {}),
+        ...(detail === undefined ? {} : { detail }),
+      },
+    ];
   }
 
   #stopReason(reason: string | undefined, hasCalls: boolean): StopReason {

@@ -24,17 +24,12 @@ const mostContent = 32 * 1024 * 1024;
 /** What a block costs beside its content, so that an answer of empty blocks has an end too. */
 const blockSize = 1_024;
 
-/** Thrown by {@link AnswerAssembly.take} where events contradict each other. The message is fit to be shown. */
-export class BrokenStream extends Error {}
-
-/** Thrown for an `error` event; holds what the provider said, which is not fit to be shown. */
-export class ReportedError extends Error {
-  readonly reported: unknown;
-
-  constructor(reported: unknown) {
-    super('the provider reported an error');
-    this.reported = reported;
-  }
+/** The errors that an answer can end with. */
+export interface AnswerFaults {
+  /** Events contradict each other. `what` is a sentence without its full stop, and fit to be shown. */
+  broken(what: string): Error;
+  /** An `error` event; `error` is what the provider said, which is not fit to be shown. */
+  reported(error: unknown): Error;
 }
 
 interface OpenBlock {
@@ -64,6 +59,7 @@ export class AnswerAssembly implements FrameSink {
   container: Container | undefined;
 
   readonly #names: ReadonlyMap<string, string>;
+  readonly #faults: AnswerFaults;
   readonly #blocks: OpenBlock[] = [];
   readonly #open = new Map<unknown, OpenBlock>();
   #messageId: unknown;
@@ -74,8 +70,9 @@ export class AnswerAssembly implements FrameSink {
   #frame = 0;
 
   /** `names` leads from wire names to those of the request's tools. */
-  constructor(names: ReadonlyMap<string, string>) {
+  constructor(names: ReadonlyMap<string, string>, faults: AnswerFaults) {
     this.#names = names;
+    this.#faults = faults;
   }
 
   get isTerminal(): boolean {
@@ -89,7 +86,7 @@ export class AnswerAssembly implements FrameSink {
     try {
       fields = JSON.parse(data);
     } catch {
-      throw new BrokenStream('Anthropic sent an event that is not JSON');
+      throw this.#faults.broken('Anthropic sent an event that is not JSON');
     }
     return this.take(fields, event);
   }
@@ -113,7 +110,7 @@ export class AnswerAssembly implements FrameSink {
       case 'message':
         return this.#whole(fields);
       case 'error':
-        throw new ReportedError(fields.error);
+        throw this.#faults.reported(fields.error);
       default:
         return [];
     }
@@ -141,7 +138,7 @@ export class AnswerAssembly implements FrameSink {
 
   #start(message: Fields): readonly ModelEvent[] {
     if (this.#isStarted && message.id !== this.#messageId) {
-      throw new BrokenStream('Anthropic sent a second message inside the stream of a first one');
+      throw this.#faults.broken('Anthropic sent a second message inside the stream of a first one');
     }
     this.#isStarted = true;
     this.#messageId = message.id;
@@ -163,7 +160,8 @@ export class AnswerAssembly implements FrameSink {
   }
 
   #openBlock(index: unknown, content: unknown): readonly ModelEvent[] {
-    if (!isObject(content) || typeof content.type !== 'string') throw new BrokenStream('Anthropic opened a content block without a type');
+    if (!isObject(content) || typeof content.type !== 'string')
+      throw this.#faults.broken('Anthropic opened a content block without a type');
     const before = this.#open.get(index);
     // A call that is begun again is the same call; anything else is a new block, whatever its index.
     if (before?.call !== undefined && content.type === 'tool_use' && before.block.id === content.id) return [];
@@ -182,7 +180,7 @@ export class AnswerAssembly implements FrameSink {
 
   #delta(index: unknown, delta: Fields): readonly ModelEvent[] {
     const open = this.#open.get(index) ?? (index === undefined ? this.#blocks.at(-1) : undefined);
-    if (open === undefined) throw new BrokenStream('Anthropic went on with a content block that it had not opened');
+    if (open === undefined) throw this.#faults.broken('Anthropic went on with a content block that it had not opened');
     switch (delta.type) {
       case 'text_delta':
         return this.#extend(open, 'text', delta.text);
@@ -219,7 +217,7 @@ export class AnswerAssembly implements FrameSink {
 
   /** What does not fit a block that is known breaks the protocol; what a new type of block grows by is not ours to judge. */
   #misplaced(open: OpenBlock, what: string): readonly ModelEvent[] {
-    if (complete.has(open.block.type)) throw new BrokenStream(`Anthropic sent ${what}`);
+    if (complete.has(open.block.type)) throw this.#faults.broken(`Anthropic sent ${what}`);
     open.isPartial = true;
     return [];
   }
@@ -261,7 +259,7 @@ export class AnswerAssembly implements FrameSink {
 
   #grow(size: number): void {
     this.#size += size;
-    if (this.#size > mostContent) throw new BrokenStream('Anthropic sent an answer without an end');
+    if (this.#size > mostContent) throw this.#faults.broken('Anthropic sent an answer without an end');
   }
 
   /**
