@@ -4,7 +4,7 @@ import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Play } from './byte-server.js';
 import { ByteServer, faultsOf, readStream } from './byte-server.js';
-import { sides } from './sides.js';
+import { readers } from './sides.js';
 import { streamFolders } from './stream-folders.js';
 
 let server: ByteServer;
@@ -72,7 +72,7 @@ const broken = fc.record<Broken>({
   isDestroyed: fc.boolean(),
 });
 
-describe.each(sides)('$name', (side) => {
+describe.each(readers)('$name', (side) => {
   const own = readRecordings(streamFolders[side.dialect]).map(({ bytes }) => bytes);
   const all = Object.values(streamFolders).flatMap((folder) => readRecordings(folder).map(({ bytes }) => bytes));
 

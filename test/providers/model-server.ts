@@ -1,6 +1,6 @@
 import type { ChatCompletionRequest, Fixture, FixtureFileResponse, ServerInstance } from '@copilotkit/aimock';
 import { createServer, normalizeResponse } from '@copilotkit/aimock';
-import { checkChatRequest, checkMessagesRequest } from '@guardloop/testing';
+import { checkChatRequest, checkMessagesRequest, checkResponsesRequest } from '@guardloop/testing';
 import type { Dialect, WireRequest } from './wire-request.js';
 import { wireRequest } from './wire-request.js';
 
@@ -110,7 +110,7 @@ export function checkRequest(dialect: Dialect, body: unknown, headers: Headers):
     case 'chat':
       return checkChatRequest(body);
     case 'responses':
-      return ['responses: there is no checker yet'];
+      return checkResponsesRequest(body);
     case 'messages':
       return checkMessagesRequest(body, { apiVersion: headers.get('anthropic-version') ?? undefined });
     default:

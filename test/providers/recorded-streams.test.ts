@@ -1,12 +1,15 @@
 import { readRecordings, streamConformance } from '@guardloop/testing/conformance';
-import { sides } from './sides.js';
+import { fetchSides, readers, sides } from './sides.js';
 import { streamFolders } from './stream-folders.js';
 
-for (const side of sides) {
+for (const side of [...sides, ...fetchSides]) {
+  const recordings = readRecordings(streamFolders[side.dialect]);
   streamConformance(side.name, {
-    model: (send) => side.model({ url: 'http://127.0.0.1:9', fetch: send }),
-    recordings: readRecordings(streamFolders[side.dialect]),
-    // The reading is the adapter's own, whatever SDK sends the request.
-    cuts: side.name.endsWith('7') ? 5 : 60,
+    model: (send) => side.model({ url: 'https://provider.test', fetch: send }),
+    // The reading is the adapter's own, whatever sends the request: there a few show that the bytes come through.
+    recordings: readers.includes(side)
+      ? recordings
+      : recordings.filter(({ name }) => /^(text|interleaved|error-first|overloaded)/.test(name)),
+    cuts: readers.includes(side) ? 60 : 5,
   });
 }

@@ -3,7 +3,7 @@ import type { ModelCall } from '@guardloop/core/model';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Play } from './byte-server.js';
 import { ByteServer, faultsOf, readStream } from './byte-server.js';
-import { sides } from './sides.js';
+import { readers } from './sides.js';
 import { streamWords } from './stream-words.js';
 
 let server: ByteServer;
@@ -42,8 +42,7 @@ function saying(text: string): Play {
   return (response) => void response.end(text);
 }
 
-// The reading is the adapter's own, whatever SDK sends the request.
-describe.each(sides.filter(({ name }) => !name.endsWith('7')))('$name', (side) => {
+describe.each(readers)('$name', (side) => {
   const words = streamWords[side.dialect];
 
   it.each([
