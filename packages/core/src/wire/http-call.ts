@@ -67,7 +67,7 @@ export class HttpCall implements AsyncIterableIterator<ModelEvent> {
   #after: (() => Asking | readonly ModelEvent[]) | undefined;
   #exchange: Exchange | undefined;
   #sink: FrameSink | undefined;
-  #frames: SseReader | WholeBody | undefined;
+  #frames: AnyBody | undefined;
   #ready: readonly ModelEvent[] = [];
   #given = 0;
   /** Thrown once what came before it is given out. */
@@ -228,8 +228,7 @@ export class HttpCall implements AsyncIterableIterator<ModelEvent> {
     const { headers } = outcome.response;
     this.#requestId = headers.get(words.requestIdHeader) ?? undefined;
     if (!exchange.read(outcome.response)) throw this.protocolError('The answer has no body', true);
-    const isJson = /\bjson\b/i.test(headers.get('content-type') ?? '');
-    this.#frames = isJson ? new WholeBody(maxEventChars) : new SseReader(maxEventChars);
+    this.#frames = new AnyBody(maxEventChars);
   }
 
   /** Feeds the next chunk to the sink. An answer that is done, and a body that has ended, leave no exchange. */
@@ -353,6 +352,40 @@ class Exchange {
     void this.#reader?.cancel().catch(() => undefined);
   };
 }
+
+/**
+ * The frames of a body, whatever its content type says: one that begins as JSON does is a whole answer, any other is a stream. White space
+ * and a byte order mark before that mean nothing.
+ */
+class AnyBody {
+  readonly #maxChars: number;
+  #found: SseReader | WholeBody | undefined;
+
+  constructor(maxChars: number) {
+    this.#maxChars = maxChars;
+  }
+
+  get isTooLong(): boolean {
+    return this.#found?.isTooLong === true;
+  }
+
+  push(bytes: Uint8Array): readonly SseFrame[] {
+    if (this.#found !== undefined) return this.#found.push(bytes);
+    const begin = bytes.findIndex((byte) => !emptyBytes.has(byte));
+    const first = bytes[begin];
+    if (first === undefined) return [];
+    this.#found = jsonBytes.has(first) ? new WholeBody(this.#maxChars) : new SseReader(this.#maxChars);
+    return this.#found.push(bytes.subarray(begin));
+  }
+
+  end(): readonly SseFrame[] {
+    return this.#found?.end() ?? [];
+  }
+}
+
+const emptyBytes: ReadonlySet<number> = new Set([0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf]);
+/** `{` and `[`. */
+const jsonBytes: ReadonlySet<number> = new Set([0x7b, 0x5b]);
 
 /** A server that ignores `stream` answers with one JSON object: one frame, and the word that nothing follows. */
 class WholeBody {

@@ -28,6 +28,14 @@ test('an event without data is none, and its name does not reach the next', () =
   expect(readText('event: a\n\ndata: 1\n\n')).toEqual([{ event: '', data: '1' }]);
 });
 
+test('a line that is named error is an error event', () => {
+  expect(readText('data: 1\n\nerror: {"code":400}\n\ndata: [DONE]\n\n')).toEqual([
+    { event: '', data: '1' },
+    { event: 'error', data: '{"code":400}' },
+    { event: '', data: '[DONE]' },
+  ]);
+});
+
 test('a byte order mark is passed over, and the last event needs no blank line', () => {
   expect(readText('\ufeffdata: 1\n\ndata: 2')).toEqual([
     { event: '', data: '1' },

@@ -15,8 +15,8 @@ const nothing: readonly SseFrame[] = [];
 
 /**
  * Turns bytes into server-sent events. What comes out depends on the bytes alone, however they are cut: lines may end with LF, CR or
- * CRLF, characters may be split, a byte order mark may stand at the beginning, and the last event counts without its blank line. Time is
- * linear in the bytes, memory bounded by `maxChars` for one event and one chunk.
+ * CRLF, characters may be split, a byte order mark may stand at the beginning, and the last event counts without its blank line. A line
+ * `error: …` is an event of that name. Time is linear in the bytes, memory bounded by `maxChars` for one event and one chunk.
  */
 export class SseReader {
   readonly #decoder = new TextDecoder();
@@ -78,8 +78,15 @@ export class SseReader {
     const value = colon === -1 ? '' : line.slice(line[colon + 1] === ' ' ? colon + 2 : colon + 1);
     if (field === 'data') this.#data = this.#data === undefined ? value : `${this.#data}\n${value}`;
     else if (field === 'event') this.#event = value;
+    else if (field === 'error') this.#takeError(value);
     else this.#size -= line.length;
     return undefined;
+  }
+
+  /** Not of the standard: older llama.cpp names its errors so (ggml-org/llama.cpp#16109). */
+  #takeError(value: string): void {
+    this.#event = 'error';
+    this.#data = value;
   }
 
   #dispatch(): SseFrame | undefined {
