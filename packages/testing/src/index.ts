@@ -5,6 +5,7 @@ export { checkMessagesRequest, type MessagesRequestOptions } from './requests/an
 export { checkChatRequest } from './requests/openai-chat.js';
 export { checkResponsesRequest } from './requests/openai-responses.js';
 export {
+  attempts,
   callTool,
   callUnparsable,
   cutOff,
@@ -19,5 +20,6 @@ export {
   type Turn,
   think,
   wait,
+  warn,
 } from './script.js';
 export { type ScriptedModel, type ScriptedModelOptions, scriptedModel } from './scripted-model.js';

@@ -1,10 +1,13 @@
-import type { JsonObject, JsonValue, ModelCall, ModelRequest, StopReason, Usage } from '@guardloop/core/model';
+import type { JsonObject, JsonValue, ModelCall, ModelEvent, ModelRequest, StopReason, Usage } from '@guardloop/core/model';
+
+type Warning = Extract<ModelEvent, { type: 'warning' }>;
 
 /** One thing a scripted model does within a turn. Made by {@link say}, {@link callTool} and their siblings. */
 export type Piece =
   | { readonly type: 'text'; readonly text: string; readonly chunks?: readonly string[] | undefined }
   | { readonly type: 'reasoning'; readonly text: string }
   | { readonly type: 'call'; readonly call: ModelCall }
+  | { readonly type: 'warn'; readonly warning: Omit<Warning, 'type'> }
   | { readonly type: 'wait'; readonly ms: number }
   | { readonly type: 'fail'; readonly error: unknown }
   | { readonly type: 'cut' }
@@ -87,6 +90,30 @@ export function failWith(error: unknown): Piece {
 /** The stream is over here, without its end event: a fault of the provider. */
 export function cutOff(): Piece {
   return { type: 'cut' };
+}
+
+/** The model warns of something that it left out of the request or changed in it. Stands before what it says. */
+export function warn(about: string, message: string, item?: string): Piece {
+  return { type: 'warn', warning: item === undefined ? { about, message } : { about, message, item } };
+}
+
+/**
+ * A step that goes otherwise each time it is asked for: the first time the first way, and so on, the last way for good. For retries,
+ * fallbacks and resumes in one process. It counts what all runs ask of it.
+ *
+ * ```ts
+ * const down = new GuardloopError('MODEL_FAILED', 'Status 503.', { isRetryable: true });
+ * withRetry(scriptedModel([attempts(failWith(down), failWith(down), say('Hello.'))]));
+ * ```
+ */
+export function attempts(first: Turn, ...others: readonly Turn[]): Step {
+  const turns = [first, ...others];
+  let asked = 0;
+  return () => {
+    const turn = turns[Math.min(asked, turns.length - 1)] ?? first;
+    asked += 1;
+    return turn;
+  };
 }
 
 /** Nothing comes for this long. */

@@ -3,7 +3,7 @@ import { collect, GuardloopError } from '@guardloop/core/model';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import type { Script } from './script.js';
-import { callTool, callUnparsable, cutOff, endWith, failWith, refuse, say, think, wait } from './script.js';
+import { attempts, callTool, callUnparsable, cutOff, endWith, failWith, refuse, say, think, wait, warn } from './script.js';
 import type { ScriptedModelOptions } from './scripted-model.js';
 import { scriptedModel } from './scripted-model.js';
 
@@ -33,6 +33,24 @@ const drain = async (events: AsyncIterable<ModelEvent>): Promise<ModelEvent[]> =
 };
 
 describe('scriptedModel', () => {
+  it('goes otherwise each time a step of attempts is asked for, and the last way for good', async () => {
+    const script = [attempts(failWith(new Error('down')), [warn('setting', 'seed was left out.', 'r/i1'), say('half')], say('ok'))];
+    const model = scriptedModel(script);
+    const ask = () => drain(model.stream(request(1), { signal }));
+    await expect(ask()).rejects.toThrow('down');
+    expect((await ask()).slice(0, 2)).toEqual([
+      { type: 'warning', about: 'setting', message: 'seed was left out.', item: 'r/i1' },
+      { type: 'text.delta', text: 'half' },
+    ]);
+    for (let again = 0; again < 2; again += 1) expect((await ask())[0]).toEqual({ type: 'text.delta', text: 'ok' });
+    model.assertSpent();
+    expect((await drain(scriptedModel([warn('name', 'x')]).stream(request(1), { signal })))[0]).toEqual({
+      type: 'warning',
+      about: 'name',
+      message: 'x',
+    });
+  });
+
   it('plays a turn as text, reasoning, calls in order, and one end last', async () => {
     const model = scriptedModel([
       [think('hm'), say('Let me look.'), callTool('find', { id: 1 }, 'c1'), callUnparsable('find', '{"id":', 'c2')],

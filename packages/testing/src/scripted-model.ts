@@ -175,6 +175,9 @@ function* eventsOf(piece: Piece, index: number, chunks: ScriptedModelOptions['ch
       yield { type: 'tool.call', call: piece.call };
       return;
     }
+    case 'warn':
+      yield { type: 'warning', ...piece.warning };
+      return;
     case 'wait':
     case 'fail':
     case 'cut':
