@@ -99,7 +99,7 @@ export async function enter<M extends Message>(handle: RunHandle, entry: Entry<M
   const { fresh } = entry;
   const viewer = entry.agent === handle.state.agent ? undefined : { agent: entry.agent, messages: entry.history };
   const asking: Asking = { entry, newTo: findNew(handle, entry), viewer };
-  const rewritten = await rewriteItems(handle, asking);
+  const rewritten = entry.guards.some(({ spec }) => spec.rewrite) ? await rewriteItems(handle, asking) : nothingRewritten(entry);
   const end = rewritten.isStopped || rewritten.refusal ? rewritten : await checkEntry(handle, asking, rewritten);
   if (end.isStopped || end.refusal)
     return {
@@ -135,6 +135,12 @@ interface RewrittenItems extends Outcome {
   readonly revisions: { readonly [item: string]: number };
   readonly revision: number;
 }
+
+function nothingRewritten({ revision = 0 }: Entry<Message>): RewrittenItems {
+  return { refusal: undefined, isStopped: false, current: noMessages, changed: [], revisions: {}, revision };
+}
+
+const noMessages: ReadonlyMap<string, Message> = new Map();
 
 /** Puts each item to the rewrites. Ends with the first refusal. */
 async function rewriteItems(handle: RunHandle, { entry, newTo, viewer }: Asking): Promise<RewrittenItems> {

@@ -140,7 +140,8 @@ function judgeText(open: Open): Ruling<AnswerValue> | Promise<Ruling<AnswerValue
   if (finishing.release.mode === 'window' && finishing.approvedRevision === undefined) return finishWindow(open);
   const { output: schema } = standNow(handle).agent;
   const value = schema && isFinal ? readJson(text, schema).value : undefined;
-  return judgeAnswer(handle, { text, value }, { ...finishing, subject: id, kind: 'answer', isFinal });
+  const { label, approvedRevision } = finishing;
+  return judgeAnswer(handle, { text, value }, { label, approvedRevision, subject: id, kind: 'answer', isFinal });
 }
 
 async function finishWindow({ handle, finishing, id }: Open): Promise<Ruling<AnswerValue>> {

@@ -18,7 +18,7 @@ export interface AnswerValue {
   readonly value: JsonValue | undefined;
 }
 
-interface Judging extends Omit<Finishing, 'isFinal'> {
+interface Judging extends Pick<Finishing, 'label' | 'approvedRevision'> {
   readonly subject: string;
   readonly kind: 'answer' | 'reasoning';
   /** An answer that ends the run, not one beside calls. */

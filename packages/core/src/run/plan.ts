@@ -9,6 +9,7 @@ import { readObservationTool } from '../project/spill.js';
 import type { GuardEntry, Manifest, Surface } from '../state/events.js';
 import type { RunHandle } from './handle.js';
 import { isPromise } from './is-promise.js';
+import { deepFreeze } from './plain-output.js';
 import type { Offered, Placed, Plan, Stand } from './stand.js';
 
 const stands = new WeakMap<AgentSpec, Stand>();
@@ -59,7 +60,11 @@ function buildStand(agent: AgentSpec, runGuards: readonly GuardrailSpec[]): Stan
   return {
     agent,
     runGuards,
-    manifest: { run: runGuards.map((spec) => spec.entry), agent: agent.guardrails.map((spec) => spec.entry), tools: toolEntries },
+    manifest: deepFreeze({
+      run: runGuards.map((spec) => spec.entry),
+      agent: agent.guardrails.map((spec) => spec.entry),
+      tools: toolEntries,
+    }),
     labels: {
       trusted: Object.freeze({ origin: `agent:${agent.name}`, integrity: 'trusted' }),
       untrusted: Object.freeze({ origin: `agent:${agent.name}`, integrity: 'untrusted' }),
@@ -106,7 +111,7 @@ export function manifestOf(stand: Stand, agents: ReadonlyMap<string, AgentSpec>)
     const entries = agent?.guardrails.filter(({ on }) => on.includes('handoff') || on.includes('input')).map(({ entry }) => entry) ?? [];
     if (agent && entries.length > 0) targets[agent.name] = entries;
   }
-  return Object.keys(targets).length === 0 ? stand.manifest : { ...stand.manifest, targets };
+  return Object.keys(targets).length === 0 ? stand.manifest : deepFreeze({ ...stand.manifest, targets });
 }
 
 /** What stands around the active agent. Computes nothing of the user's. */

@@ -46,13 +46,13 @@ export function resolveLimits(given: { readonly [K in LimitName]?: number | unde
 
 /** `Infinity` is no JSON: it is recorded as `null`. */
 export function recordLimits(limits: Limits): RecordedLimits {
-  const recorded = {} as { -readonly [K in LimitName]: number | null };
-  for (const name of limitNames) recorded[name] = limits[name] === Number.POSITIVE_INFINITY ? null : limits[name];
-  return recorded;
+  const recorded: { -readonly [K in LimitName]: number | null } = { ...limits };
+  for (const name of limitNames) if (recorded[name] === Number.POSITIVE_INFINITY) recorded[name] = null;
+  return Object.freeze(recorded);
 }
 
 export function readLimits(recorded: RecordedLimits): Limits {
-  const limits = {} as { -readonly [K in LimitName]: number };
+  const limits: { -readonly [K in LimitName]: number } = { ...defaultLimits };
   for (const name of limitNames)
     limits[name] = recorded[name] ?? (recorded[name] === null ? Number.POSITIVE_INFINITY : defaultLimits[name]);
   return limits;

@@ -1,6 +1,6 @@
 import { GuardloopError } from '../../errors.js';
 import { missingEnd, modelFailure } from '../../model/failures.js';
-import type { Message, ModelEvent, ModelRequest, StopReason, Usage } from '../../model/types.js';
+import type { Message, ModelEvent, ModelRequest, ModelSettings, StopReason, Usage } from '../../model/types.js';
 import { usageOfFailure } from '../../model/usage.js';
 import type { LimitName, RecordedError, Refusal } from '../../state/events.js';
 import { unheldError } from '../../state/limit-reached.js';
@@ -40,6 +40,10 @@ function viewAndOpen(handle: RunHandle, opening: Opening, plan: Plan): Ending | 
   return isPromise(making) ? making.then((view) => open(handle, opening, { plan, view })) : open(handle, opening, { plan, view: making });
 }
 
+function withoutToolChoice({ toolChoice: _, ...settings }: ModelSettings): Omit<ModelSettings, 'toolChoice'> {
+  return settings;
+}
+
 function open(
   handle: RunHandle,
   { beside, final }: Opening,
@@ -51,7 +55,8 @@ function open(
   const { agent } = plan.stand;
   const turn = state.turn + 1;
   const model = modelOf(handle, agent, turn);
-  const { toolChoice: wanted, ...settings } = settingsOf(handle, agent, turn);
+  const given = settingsOf(handle, agent, turn);
+  const { toolChoice: wanted } = given;
   const { wire, names } = offerTools(handle, plan.stand, turn);
   const note = final ? finalNote : state.note;
   const isForced = wanted === 'required' || typeof wanted === 'object';
@@ -62,7 +67,7 @@ function open(
     system: plan.instructions,
     messages: handle.showMessages(view.messages),
     tools: wire,
-    settings,
+    settings: wanted === undefined ? given : withoutToolChoice(given),
   };
   if (note !== undefined) request.note = note;
   if (toolChoice !== undefined) request.toolChoice = toolChoice;
