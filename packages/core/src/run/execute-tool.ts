@@ -2,7 +2,7 @@ import type { ToolSpec } from '../define/specs.js';
 import { readToolError } from '../define/tool-error.js';
 import type { JsonObject } from '../model/types.js';
 import type { CallEnd, ErrorClass } from '../state/events.js';
-import type { RunHandle } from './handle.js';
+import type { RunHandle, Settled } from './handle.js';
 import { graceMs } from './handle.js';
 import { isPromise } from './is-promise.js';
 import { errorEnd, unknownEnd } from './observations.js';
@@ -20,9 +20,6 @@ class CallInfo {
   private controller: AbortController | undefined;
   private off: (() => void) | undefined;
   isOver = false;
-  readonly progress = (note: string): void => {
-    if (!this.isOver) this.handle.emit({ type: 'tool.progress', callId: this.callId, tool: this.tool, note: String(note) });
-  };
   constructor(
     private readonly handle: RunHandle,
     private readonly tool: string,
@@ -30,6 +27,11 @@ class CallInfo {
   ) {}
   get context(): unknown {
     return this.handle.root.context;
+  }
+  get progress(): (note: string) => void {
+    return (note) => {
+      if (!this.isOver) this.handle.emit({ type: 'tool.progress', callId: this.callId, tool: this.tool, note: String(note) });
+    };
   }
   get run(): string {
     return this.handle.state.id;
@@ -56,7 +58,8 @@ class CallInfo {
 }
 
 /** Calls the tool's function and waits for it, no longer than its deadline. Never rejects. */
-export async function executeTool({ handle, call, tool }: OpenCall, input: unknown): Promise<Outcome> {
+export function executeTool(open: OpenCall, input: unknown): Outcome | Promise<Outcome> {
+  const { handle, call, tool } = open;
   const info = new CallInfo(handle, tool.name, call.call.id);
   let given: unknown;
   try {
@@ -69,7 +72,10 @@ export async function executeTool({ handle, call, tool }: OpenCall, input: unkno
     info.end();
     return failed(tool, thrown);
   }
-  const settled = await handle.wait(given, tool.timeoutMs, graceMs);
+  return handle.wait(given, tool.timeoutMs, graceMs).then((settled) => outcomeOf(open, info, settled));
+}
+
+function outcomeOf({ tool, call }: OpenCall, info: CallInfo, settled: Settled<unknown>): Outcome {
   switch (settled.kind) {
     case 'value':
       info.end();

@@ -2,6 +2,7 @@ import type { GuardrailSpec } from '../define/specs.js';
 import type { Subject, UntrustedRead } from '../define/types.js';
 import type { Label, Message } from '../model/types.js';
 import type { Action, Ask, Refusal, Surface } from '../state/events.js';
+import { addTo } from './add-to.js';
 import type { LogDraft, RunHandle, Settled } from './handle.js';
 import { isPromise } from './is-promise.js';
 import { readOnly } from './read-only.js';
@@ -135,7 +136,7 @@ class Session<V> {
   private revision: number;
   private subject: Subject | undefined;
   private phase: 'rewrite' | 'check' = 'rewrite';
-  private readonly verdicts: Verdict[] = [];
+  private verdicts: Verdict[] | undefined;
   private asks: Ask[] | undefined;
 
   constructor(
@@ -220,7 +221,7 @@ class Session<V> {
     this.phase = 'check';
     const { guards } = this.matter;
     const { clock } = this.handle.root;
-    const asked: Asked[] = [];
+    let asked: Asked[] | undefined;
     let group: Group | undefined;
     let began = -1;
     for (const placed of guards) {
@@ -230,7 +231,7 @@ class Session<V> {
       const info = this.info();
       const given = this.call(check, info);
       const entry: Asked = { placed, answer: undefined, ms: 0 };
-      asked.push(entry);
+      asked = addTo(asked, entry);
       if (isPromise(given)) {
         group ??= { waiting: [], infos: [], isStopped: false, giveUp: undefined };
         group.infos.push(info);
@@ -244,12 +245,13 @@ class Session<V> {
       began = now;
       if (isHalt(entry)) return this.conclude(asked, group);
     }
-    if (group === undefined) return this.conclude(asked, undefined);
+    if (group === undefined) return this.conclude(asked);
     const pending = group;
     const halted = new Promise<void>((resolve) => {
       pending.giveUp = resolve;
     });
-    return Promise.race([Promise.all(pending.waiting), halted]).then(() => this.conclude(asked, pending));
+    const all = asked;
+    return Promise.race([Promise.all(pending.waiting), halted]).then(() => this.conclude(all, pending));
   }
 
   private async checkLater(
@@ -274,7 +276,7 @@ class Session<V> {
   }
 
   /** All have answered, or a halt made the others' answers useless. */
-  private conclude(asked: readonly Asked[], group: Group | undefined): Ruling<V> {
+  private conclude(asked: readonly Asked[] = [], group?: Group): Ruling<V> {
     if (group) {
       group.isOver = true;
       for (const info of group.infos) info.end(true);
@@ -366,12 +368,13 @@ class Session<V> {
     if (spec.shadow) verdict.shadow = true;
     if (spec.beside) verdict.beside = true;
     if (isProjected) verdict.projected = true;
-    this.verdicts.push(verdict);
+    this.verdicts = addTo(this.verdicts, verdict);
   }
 
   private finish(refusal: Refusal | undefined): Ruling<V> {
     if (this.handle.stop && this.matter.graceMs === undefined) return this.stopped();
-    for (const verdict of this.verdicts) {
+    const { verdicts = [] } = this;
+    for (const verdict of verdicts) {
       this.handle.append(verdict);
       this.handle.noteAnswer(this.matter.about ?? '', verdict.action);
     }

@@ -6,6 +6,7 @@ import type { AssistantMessage, JsonObject, Message, Model, ModelEvent, ModelSet
 import type { Action, LimitName, LogEvent, RunEvent, WatchEvent } from '../state/events.js';
 import { apply } from '../state/fold.js';
 import type { LogState, RunState } from '../state/state.js';
+import { addTo } from './add-to.js';
 import type { Channel } from './channel.js';
 import type { Observers } from './observers.js';
 import { deepFreeze } from './plain-output.js';
@@ -122,7 +123,7 @@ export class RunHandle {
   answer: { readonly value: unknown } | undefined;
   /** Letters of verdicts that no event has committed yet: of the entry or answer, and of calls and views by what they are about. */
   private entryAnswers = '';
-  private otherAnswers: Map<string, string> | undefined;
+  private otherAnswers: { readonly matter: string; letters: string }[] | undefined;
   private controller: AbortController | undefined;
   private shown: { readonly messages: readonly Message[]; readonly view: readonly Message[] } | undefined;
   private stopListeners: (() => void)[] | undefined;
@@ -186,8 +187,9 @@ export class RunHandle {
       this.entryAnswers += letter;
       return;
     }
-    this.otherAnswers ??= new Map();
-    this.otherAnswers.set(matter, (this.otherAnswers.get(matter) ?? '') + letter);
+    const known = this.otherAnswers?.find((each) => each.matter === matter);
+    if (known) known.letters += letter;
+    else this.otherAnswers = addTo(this.otherAnswers, { matter, letters: letter });
   }
 
   /** The verdicts that an event commits. */
@@ -197,21 +199,21 @@ export class RunHandle {
     if (matter === undefined) return undefined;
     if (matter === '') {
       // What refused a view's text has ended the run.
-      const view = draft.type === 'run.end' ? this.otherAnswers?.get('view') : undefined;
+      const view = draft.type === 'run.end' ? this.otherAnswers?.find((each) => each.matter === 'view')?.letters : undefined;
       const answers = this.entryAnswers + (view ?? '');
       this.entryAnswers = '';
       return answers === '' ? undefined : answers;
     }
-    const answers = this.otherAnswers?.get(matter);
-    if (answers !== undefined) this.otherAnswers?.delete(matter);
-    return answers;
+    const known = this.otherAnswers?.find((each) => each.matter === matter);
+    if (known === undefined) return undefined;
+    this.otherAnswers = this.otherAnswers?.length === 1 ? undefined : this.otherAnswers?.filter((each) => each !== known);
+    return known.letters;
   }
 
   /** Adds a finished event to the log, the state, the store and the watchers. */
   publish(event: LogEvent): void {
     const { root } = this;
-    // Verdicts hold nothing that has fields of its own.
-    if (event.type === 'guard.verdict') Object.freeze(event);
+    if (holdsOnlyFrozen.has(event.type)) Object.freeze(event);
     else deepFreeze(event);
     root.events.push(event);
     apply(root.log, event);
@@ -260,13 +262,15 @@ export class RunHandle {
       listener();
       return;
     }
-    this.stopListeners ??= [];
-    this.stopListeners.push(listener);
+    this.stopListeners = addTo(this.stopListeners, listener);
   }
 
   private offStop(listener: () => void): void {
-    const at = this.stopListeners?.indexOf(listener) ?? -1;
-    if (at >= 0) this.stopListeners?.splice(at, 1);
+    const listeners = this.stopListeners;
+    const at = listeners?.indexOf(listener) ?? -1;
+    if (at < 0) return;
+    if (listeners?.length === 1) this.stopListeners = undefined;
+    else listeners?.splice(at, 1);
   }
 
   /**
@@ -312,6 +316,9 @@ export class RunHandle {
     return writer.failure === undefined;
   }
 }
+
+/** Events in which everything that has fields of its own is deep-frozen when it is put there. */
+const holdsOnlyFrozen: ReadonlySet<LogEvent['type']> = new Set(['guard.verdict', 'run.start', 'tool.start']);
 
 const answerLetters: { readonly [A in Action]: string } = { allow: 'a', rewrite: 'r', ask: 'k', deny: 'd', halt: 'h' };
 

@@ -2,6 +2,7 @@ import type { Outcome } from './execute-tool.js';
 import { executeTool } from './execute-tool.js';
 import { finishCall } from './finish-call.js';
 import type { LogDraft } from './handle.js';
+import { isPromise } from './is-promise.js';
 import { errorEnd, unknownEnd } from './observations.js';
 import type { OpenCall } from './open-call.js';
 import { endCall } from './open-call.js';
@@ -35,7 +36,8 @@ export async function runCall(open: OpenCall, input: unknown): Promise<void> {
     endCall(open, { ...unknownEnd(tool.name, 'the run was stopped'), revision: 0, chars: 0 });
     return;
   }
-  const outcome = tool.agent ? await runAgent(open, input) : await executeTool(open, input);
+  const running = tool.agent ? runAgent(open, input) : executeTool(open, input);
+  const outcome = isPromise(running) ? await running : running;
   if (outcome.kind === 'waiting') return;
   await finishCall(open, outcome);
 }

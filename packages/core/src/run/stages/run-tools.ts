@@ -6,6 +6,7 @@ import type { Approval, ApprovalResolveEvent, Ask } from '../../state/events.js'
 import { hasToolCallsLeft, spentLimit } from '../../state/limit-reached.js';
 import { nextOfCall } from '../../state/next-step.js';
 import type { CallState } from '../../state/state.js';
+import { addTo } from '../add-to.js';
 import type { CallInput, RunHandle } from '../handle.js';
 import { faultStop } from '../handle.js';
 import { isPromise } from '../is-promise.js';
@@ -20,22 +21,22 @@ import { runCall } from '../run-call.js';
 /** Advances every call that can go on: ends the refused, asks for the approvals, runs the rest. Together, but for declared effects and approvals. */
 export function runTools(handle: RunHandle): Promise<undefined> {
   const { state } = handle;
-  const side: CallState[] = [];
-  const serial: CallState[] = [];
+  let side: CallState[] | undefined;
+  let serial: CallState[] | undefined;
   for (const call of state.calls.values()) {
     if (nextOfCall(state, call) !== 'go') continue;
     if (endPrepared(handle, call)) continue;
     const tool = toolOf(handle, call);
-    if (call.call.kind === 'handoff' || tool === undefined) serial.push(call);
+    if (call.call.kind === 'handoff' || tool === undefined) serial = addTo(serial, call);
     else if (call.phase === 'decided' || isSerial(tool) || call.asksAnew || call.call.asks?.length || call.call.copyOf !== undefined)
-      serial.push(call);
-    else side.push(call);
+      serial = addTo(serial, call);
+    else side = addTo(side, call);
   }
-  const [only] = side;
-  return only && side.length === 1 && serial.length === 0 ? attempt(handle, only) : attemptAll(handle, side, serial);
+  const only = side?.length === 1 && serial === undefined ? side[0] : undefined;
+  return only === undefined ? attemptAll(handle, side, serial) : attempt(handle, only);
 }
 
-async function attemptAll(handle: RunHandle, side: readonly CallState[], serial: readonly CallState[]): Promise<undefined> {
+async function attemptAll(handle: RunHandle, side: readonly CallState[] = [], serial: readonly CallState[] = []): Promise<undefined> {
   const { state } = handle;
   if (side.length > 0) {
     // What fits under the cap needs no queue.
