@@ -3,13 +3,14 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Model, ModelEvent, ModelRequest, ToolSpec } from '@guardloop/core/model';
-import { collect, GuardloopError, withRetry } from '@guardloop/core/model';
+import { collect, GuardloopError, SseReader, withRetry } from '@guardloop/core/model';
 import fc from 'fast-check';
 import OpenAI7 from 'openai-7';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { checkResponsesRequest } from '../../../testing/src/requests/openai-responses.js';
 import type { Item } from '../../test/responses-events.js';
 import { answerOf, call, completed, created, message, reasoning, sse, streamed, usage } from '../../test/responses-events.js';
+import { ResponsesAssembly } from './assembly.js';
 import { openaiResponses } from './model.js';
 import type { ResponsesOptions } from './options.js';
 
@@ -415,10 +416,25 @@ describe('the bytes of a stream', () => {
   const whole = new TextEncoder().encode(`${sse([...answerOf(...items), { type: 'response.future', deep: ['東京'] }])}data: [DONE]\n\n`);
   const read = (chunks: readonly Uint8Array[]): Promise<ModelEvent[]> => eventsOf(responses({ fetch: chunked(chunks) }));
 
-  test('decide the events, not how they are cut: at every byte', async () => {
-    const expected = await read([whole]);
+  test('decide the events, not how they are cut: at every byte', () => {
+    const assembled = (...chunks: readonly Uint8Array[]): readonly ModelEvent[] => {
+      const failed = (what: unknown): never => {
+        throw new Error(String(what));
+      };
+      const assembly = new ResponsesAssembly({
+        names: new Map(),
+        server: '127.0.0.1',
+        prices: undefined,
+        protocolError: failed,
+        providerError: failed,
+      });
+      const reader = new SseReader(100_000);
+      const frames = [...chunks.map((chunk) => reader.push(chunk)), reader.end()].flat();
+      return [...frames.flatMap((frame) => [...assembly.push(frame)]), ...assembly.finish(1)];
+    };
+    const expected = assembled(whole);
     expect(expected.at(-1)).toMatchObject({ type: 'end', native: items });
-    for (let at = 0; at <= whole.length; at += 1) expect(await read([whole.subarray(0, at), whole.subarray(at)])).toEqual(expected);
+    for (let at = 0; at <= whole.length; at += 1) expect(assembled(whole.subarray(0, at), whole.subarray(at))).toEqual(expected);
   });
 
   test('decide the events, however often they are cut', async () => {

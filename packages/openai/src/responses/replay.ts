@@ -23,8 +23,11 @@ export interface Replay {
 const serverField = 'guardloop_server';
 /** Items that the API does not take back in a request without provider-held state, or that wait for an answer nobody can give. */
 const unreplayable = new Set(['image_generation_call', 'mcp_approval_request']);
-/** Items that say all they have to say without their id, and may stand without the reasoning that came with them. */
-const selfContained = new Set(['message', 'function_call']);
+/** Items that say all they have to say without their id, and may stand without the reasoning that came with them; how their ids begin. */
+const selfContained: ReadonlyMap<unknown, string> = new Map([
+  ['message', 'msg'],
+  ['function_call', 'fc'],
+]);
 
 /** The items as they are recorded: reasoning names its server. */
 export function recorded(output: readonly JsonObject[], server: string): readonly JsonObject[] {
@@ -45,7 +48,7 @@ export function replayOf(output: readonly JsonObject[], { reasoning: kept, serve
   const reasoning = output.filter(({ type }) => type === 'reasoning');
   if (reasoning.length === 0) {
     return {
-      items: replayable,
+      items: replayable.map((item) => (hasOddId(item) ? withoutId(item) : item)),
       lost: hasAll ? undefined : "A call of one of the provider's own tools was left out: the API does not take it back.",
     };
   }
@@ -67,7 +70,7 @@ function isDangling(items: readonly JsonObject[]): boolean {
 
 /** Only what was said and called, bound to nothing. */
 export function withoutReasoning(output: readonly JsonObject[]): readonly JsonObject[] {
-  return output.filter(({ type }) => typeof type === 'string' && selfContained.has(type)).map(withoutId);
+  return output.filter(({ type }) => selfContained.has(type)).map(withoutId);
 }
 
 /** The ids of items that go as they came. */
@@ -77,6 +80,12 @@ export function itemIds(items: readonly JsonObject[]): readonly string[] {
 
 function isEncrypted({ encrypted_content: content }: JsonObject): boolean {
   return typeof content === 'string' && content !== '';
+}
+
+/** An id of a server that imitates the API, which the API refuses. */
+function hasOddId({ type, id }: JsonObject): boolean {
+  const prefix = selfContained.get(type);
+  return prefix !== undefined && id !== undefined && !(typeof id === 'string' && id.startsWith(prefix) && id.length <= 64);
 }
 
 /** The status goes with the id: the API gives both to items that it keeps. */

@@ -86,7 +86,7 @@ function checkId(id: unknown, { prefix, needsId }: ItemRule, { place, report }: 
   }
   if (typeof id !== 'string' || id === '' || id.length > 64)
     report(`${place}.id`, `${JSON.stringify(id)} must be text of 1 to 64 characters`);
-  else if (prefix !== undefined && !id.startsWith(`${prefix}_`)) report(`${place}.id`, `${JSON.stringify(id)} must begin with ${prefix}_`);
+  else if (prefix !== undefined && !id.startsWith(prefix)) report(`${place}.id`, `${JSON.stringify(id)} must begin with ${prefix}`);
 }
 
 function checkMessage(item: Fields, { place, report }: Where): void {

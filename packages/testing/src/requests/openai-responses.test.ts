@@ -109,8 +109,8 @@ describe('a request that the API refuses is refused, with the id or the name', (
     ['an empty id of a call', withInput(user, call(''), output('')), /call_id/],
     ['arguments that are no JSON', withInput(user, call('c1', { arguments: '{' }), output('c1')), /of call c1 must be the JSON text/],
     ['a name that is none', withInput(user, call('c1', { name: 'a.b' }), output('c1')), /"a\.b" is no legal name/],
-    ['an id of another kind of item', withInput(user, call('c1', { id: 'call_1' }), output('c1')), /"call_1" must begin with fc_/],
-    ['an id of a message that is none', withInput(user, answer({ id: 'x' })), /must begin with msg_/],
+    ['an id of another kind of item', withInput(user, call('c1', { id: 'call_1' }), output('c1')), /"call_1" must begin with fc/],
+    ['an id of a message that is none', withInput(user, answer({ id: 'x' })), /must begin with msg/],
     [
       'reasoning that the provider has not stored',
       withInput(user, reasoning({ encrypted_content: null }), answer()),
