@@ -37,12 +37,12 @@ export interface ChatDialect {
    */
   readonly maxTokensField?: 'max_completion_tokens' | 'max_tokens' | undefined;
   /**
-   * Asks for constrained decoding (`strict: true`) of tools and answers whose schema fits the API's strict subset as it is: every object
-   * closed, every property required, no keyword outside the subset (true). A schema is never changed to fit; one that does not fit goes
-   * without. With false no `strict` is ever sent, for servers that refuse the field (run-llama/llama_index#19121 of vLLM,
+   * Asks for constrained decoding (`strict: true`) of answers, and of tools that leave it to `auto` or ask for it, whose schema can be said
+   * in the API's strict subset without changing its meaning (true). `narrow` keeps to the smaller subset of Azure and of fine-tuned models.
+   * With false no `strict` is ever sent, for servers that refuse the field (run-llama/llama_index#19121 of vLLM,
    * OpenRouterTeam/openrouter-examples#71 of Cohere) or take it for one kind of tools only (vercel/ai#19387 of DeepSeek).
    */
-  readonly strictSchemas?: boolean | undefined;
+  readonly strictSchemas?: boolean | 'narrow' | undefined;
   /**
    * Role of the instructions (`system`, which OpenAI takes for all its models). `user` puts them into a first user message, for chat
    * templates without a system role (vllm-project/vllm#2964 of Gemma).
@@ -55,7 +55,8 @@ export interface ChatDialect {
   readonly streamUsage?: boolean | undefined;
   /**
    * How a structured answer is asked for (`json_schema`). `json_object` and `instructions` put the schema into the instructions, with and
-   * without JSON mode, for servers without schemas (langchain-ai/langchain#29282 of DeepSeek). Core validates the answer in any case.
+   * without JSON mode, for servers without schemas (langchain-ai/langchain#29282 of DeepSeek); `json_schema` does so too for an answer that is
+   * a union at its root or no object, which the API takes none of. Core validates the answer in any case.
    */
   readonly structuredOutput?: 'json_schema' | 'json_object' | 'instructions' | undefined;
   /** What `reasoning: 'off'` sends as `reasoning_effort` (`none`); `omit` sends nothing. */
@@ -131,7 +132,7 @@ const openai: Dialect = {
 /** Only what is sure of every model behind the server; what hangs on a model or a chat template is an option of its own. */
 const servers: { readonly [S in ChatServer]: Partial<Dialect> } = {
   openai: {},
-  azure: {},
+  azure: { strictSchemas: 'narrow' },
   deepseek: {
     maxTokensField: 'max_tokens',
     strictSchemas: false,

@@ -3,6 +3,7 @@ import { frameFailure, HttpCall, mergeSettings, withClientRetries } from '@guard
 import { Transport } from '../client.js';
 import { openaiWords } from '../failure.js';
 import { serverOf } from '../server.js';
+import { strictRules } from '../wire/strict-schema.js';
 import { ChatAssembly } from './assembly.js';
 import type { Dialect } from './dialect.js';
 import { dialectOf } from './dialect.js';
@@ -29,9 +30,15 @@ export function openai(modelId: string, options: ChatOptions = {}): Model {
   return withClientRetries(new ChatModel(modelId, options, checkChatOptions(modelId, options)), options);
 }
 
+function rulesOf({ strictSchemas, structuredOutput }: Dialect): Model['strictRules'] {
+  const rules = strictRules(strictSchemas);
+  return rules === undefined ? undefined : { tools: rules, ...(structuredOutput === 'json_schema' ? { output: rules } : {}) };
+}
+
 class ChatModel implements Model {
   readonly id: string;
   readonly provider = chatProvider;
+  readonly strictRules: Model['strictRules'];
   readonly #options: ChatOptions;
   readonly #dialect: Dialect;
   readonly #server: string;
@@ -42,6 +49,7 @@ class ChatModel implements Model {
     this.id = id;
     this.#options = options;
     this.#dialect = dialectOf(options);
+    this.strictRules = rulesOf(this.#dialect);
     this.#server = serverOf(options);
     this.#transport = new Transport(where, options, {
       path: '/chat/completions',

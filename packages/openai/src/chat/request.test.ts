@@ -1,4 +1,4 @@
-import type { AssistantMessage, JsonValue, Message, ModelRequest, ModelSettings, Part, ToolSpec } from '@guardloop/core/model';
+import type { AssistantMessage, JsonObject, JsonValue, Message, ModelRequest, ModelSettings, Part, ToolSpec } from '@guardloop/core/model';
 import { mergeSettings } from '@guardloop/core/model';
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -381,12 +381,36 @@ describe('tools', () => {
     expect(() => make({ toolChoice: { tool: 'other' }, tools: [lookup] })).toThrow('other');
   });
 
-  test('are strict exactly where the schema fits as it is', () => {
-    const open: ToolSpec = { name: 'open', description: '', schema: { type: 'object', properties: { key: { type: 'string' } } } };
-    expect(make({ tools: [lookup, open] }).tools).toEqual([
+  test('S167: are strict where their schema can be said in the strict subset, and go as they are where not or not wanted', () => {
+    const key: JsonObject = { type: 'object', properties: { key: { type: 'string' } } };
+    const record: JsonObject = { type: 'object', properties: {}, additionalProperties: { type: 'string' } };
+    const tools: readonly ToolSpec[] = [
+      lookup,
+      { name: 'optional', description: '', schema: key },
+      { name: 'loose', description: '', schema: key, strict: false },
+      { name: 'record', description: '', schema: record, strict: 'auto' },
+    ];
+    expect(make({ tools }).tools).toEqual([
       { type: 'function', function: { name: 'lookup', description: 'Looks up.', parameters: lookup.schema, strict: true } },
-      { type: 'function', function: { name: 'open', parameters: open.schema } },
+      {
+        type: 'function',
+        function: {
+          name: 'optional',
+          parameters: { type: 'object', properties: { key: { type: ['string', 'null'] } }, required: ['key'], additionalProperties: false },
+          strict: true,
+        },
+      },
+      { type: 'function', function: { name: 'loose', parameters: key } },
+      { type: 'function', function: { name: 'record', parameters: record } },
     ]);
+    expect(() => make({ tools: [{ name: 'record', description: '', schema: record, strict: true }] })).toThrow(
+      expect.objectContaining({
+        code: 'CONFIG_INVALID',
+        message: expect.stringMatching(
+          /^Tool record has `strict: true`, but OpenAI cannot be held to the schema of its input: the root \(additionalProperties\)\./,
+        ),
+      }),
+    );
     expect(JSON.stringify(make({ tools: [lookup] }, { strictSchemas: false }))).not.toContain('strict');
   });
 
@@ -466,12 +490,31 @@ describe('settings', () => {
 describe('structured answers', () => {
   const closed = { type: 'object', properties: { a: { type: 'number' } }, required: ['a'], additionalProperties: false } as const;
 
-  test('are asked for by schema, strict exactly where it fits', () => {
-    const format = make({ output: { name: 'my answer', schema: closed } }).response_format as { json_schema: { name: string } };
-    expect(format).toMatchObject({ type: 'json_schema', json_schema: { schema: closed, strict: true } });
-    expect(
-      make({ output: { name: 'answer', schema: { type: 'object', properties: { a: { type: 'number' } } } } }).response_format,
-    ).toMatchObject({ json_schema: { strict: false } });
+  const formatOf = (schema: JsonObject, options?: Parameters<typeof make>[1]) =>
+    make({ output: { name: 'my answer', schema } }, options).response_format;
+
+  test('are asked for by schema, strict where it can be said in the strict subset', () => {
+    expect(formatOf(closed)).toMatchObject({ type: 'json_schema', json_schema: { schema: closed, strict: true } });
+    const optional: JsonObject = { type: 'object', properties: { a: { type: 'number' } } };
+    expect(formatOf(optional)).toMatchObject({
+      json_schema: { schema: { required: ['a'], properties: { a: { type: ['number', 'null'] } } }, strict: true },
+    });
+    const record: JsonObject = { type: 'object', properties: {}, additionalProperties: { type: 'string' } };
+    expect(formatOf(record)).toMatchObject({ json_schema: { schema: record, strict: false } });
+    expect(formatOf(optional, { strictSchemas: false })).toEqual({
+      type: 'json_schema',
+      json_schema: { name: expect.any(String), schema: optional },
+    });
+  });
+
+  test('that are a union at their root, or no object, are asked for in the instructions', () => {
+    const union: JsonObject = { oneOf: [closed, { ...closed, properties: { b: { type: 'number' } }, required: ['b'] }] };
+    const inMode = make({ system: 'Be brief.', output: { name: 'a', schema: union } });
+    expect(inMode.response_format).toEqual({ type: 'json_object' });
+    expect(inMode.messages[0]?.content).toMatch(/^Be brief\.\n\n.*JSON Schema/);
+    const list = make({ output: { name: 'a', schema: { type: 'array', items: closed } } });
+    expect(list).not.toHaveProperty('response_format');
+    expect(list.messages[0]?.content).toContain('"array"');
   });
 
   test('go into the instructions for servers without schemas', () => {

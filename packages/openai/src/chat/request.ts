@@ -1,7 +1,17 @@
-import type { ModelRequest, ModelSettings, ToolSpec } from '@guardloop/core/model';
-import { GuardloopError, namesByWire, standIns, wellFormed, wellFormedText, wireName, wireToolSchema } from '@guardloop/core/model';
+import type { ModelRequest, ModelSettings, OfferedSchema, StrictRules, ToolSpec } from '@guardloop/core/model';
+import {
+  answerForm,
+  answerInWords,
+  GuardloopError,
+  namesByWire,
+  offeredSchema,
+  standIns,
+  wellFormed,
+  wellFormedText,
+  wireName,
+} from '@guardloop/core/model';
 import type OpenAI from 'openai';
-import { fitsStrictSubset } from '../wire/strict-schema.js';
+import { strictRules } from '../wire/strict-schema.js';
 import type { Dialect } from './dialect.js';
 import type { Warning } from './parts.js';
 import type { WireMessage } from './role-order.js';
@@ -29,6 +39,7 @@ export interface PreparedRequest {
 export class RequestMaker {
   readonly #model: string;
   readonly #dialect: Dialect;
+  readonly #rules: StrictRules | undefined;
   readonly #transcripts: Transcripts;
   readonly #tools = new WeakMap<ToolSpec, WireTool>();
   readonly #names = new WeakMap<readonly ToolSpec[], ReadonlyMap<string, string>>();
@@ -38,6 +49,7 @@ export class RequestMaker {
   constructor(model: string, dialect: Dialect, server: string) {
     this.#model = model;
     this.#dialect = dialect;
+    this.#rules = strictRules(dialect.strictSchemas);
     this.#transcripts = new Transcripts({ ...dialect, server });
   }
 
@@ -45,7 +57,8 @@ export class RequestMaker {
   make(request: ModelRequest, settings: ModelSettings): PreparedRequest {
     const names = this.#namesOf(request.tools);
     const { fields: settingsOfBody, warnings, maxTokens, parallelToolCalls } = settingFields(settings, this.#dialect);
-    const { messages, calledTools } = this.#messages(request);
+    const answer = this.#answer(request);
+    const { messages, calledTools } = this.#messages(request, answer.words);
     const offer = this.#offer(request, calledTools);
     const fields = {
       model: this.#model,
@@ -53,7 +66,7 @@ export class RequestMaker {
       stream: true,
       stream_options: this.#dialect.streamUsage ? { include_usage: true } : undefined,
       ...(offer.tools.length === 0 ? {} : { tools: offer.tools, tool_choice: offer.choice, parallel_tool_calls: parallelToolCalls }),
-      response_format: this.#responseFormat(request),
+      response_format: answer.format,
       ...settingsOfBody,
     };
     const body = Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as unknown as ChatBody;
@@ -68,14 +81,17 @@ export class RequestMaker {
     };
   }
 
-  #messages(request: ModelRequest): { readonly messages: WireMessage[]; readonly calledTools: ReadonlySet<string> } {
+  #messages(
+    request: ModelRequest,
+    words: string | undefined,
+  ): { readonly messages: WireMessage[]; readonly calledTools: ReadonlySet<string> } {
     const isInTurn = this.#dialect.roleOrder === 'alternating';
     const messages: WireMessage[] = [];
     const add = (message: WireMessage): void => {
       if (isInTurn) addInTurn(messages, message);
       else messages.push(message);
     };
-    const system = this.#systemText(request);
+    const system = [wellFormedText(request.system), words ?? ''].filter((text) => text !== '').join('\n\n');
     if (system !== '') messages.push({ role: this.#dialect.systemRole, content: system });
     const { messages: transcript, calledTools } = this.#transcripts.encode(request.messages);
     for (const [index, message] of transcript.entries()) {
@@ -87,13 +103,6 @@ export class RequestMaker {
     if (isInTurn) endInTurn(messages);
     if (messages.length === 0) messages.push({ role: 'user', content: standIns.nothing });
     return { messages, calledTools };
-  }
-
-  #systemText(request: ModelRequest): string {
-    const system = wellFormedText(request.system);
-    if (request.output === undefined || this.#dialect.structuredOutput === 'json_schema') return system;
-    const wanted = `Answer with one JSON object that fits this JSON Schema, and with nothing else:\n${JSON.stringify(wellFormed(request.output.schema))}`;
-    return system === '' ? wanted : `${system}\n\n${wanted}`;
   }
 
   /** The tools and the choice among them, as far as the server takes one. */
@@ -125,50 +134,44 @@ export class RequestMaker {
   #wireToolOnce(spec: ToolSpec): WireTool {
     let tool = this.#tools.get(spec);
     if (tool === undefined) {
-      tool = this.#wireTool(spec);
+      const offered = offeredSchema(spec, this.#rules);
+      tool = wireTool(spec, offered);
       this.#tools.set(spec, tool);
       const { name } = tool.function;
       if (name !== spec.name)
         this.#toolWarnings.push(
           warning('name', `Tool ${wellFormedText(spec.name)} goes to the provider as ${name}, which takes no other names.`),
         );
-      if (tool.function.strict !== true && wireToolSchema(spec.schema).isWidened)
-        this.#toolWarnings.push(
-          warning(
-            'schema',
-            `The alternatives in the input of tool ${name} were offered together: the provider takes none at the root of a schema.`,
-          ),
-        );
+      this.#toolWarnings.push(...offered.changes.map((change) => warning('schema', change)));
     }
     return tool;
   }
 
-  #wireTool(spec: ToolSpec): WireTool {
-    const isStrict = this.#dialect.strictSchemas && fitsStrictSubset(spec.schema);
-    return {
-      type: 'function',
-      function: {
-        name: wireName(spec.name),
-        ...(spec.description === '' ? {} : { description: wellFormedText(spec.description) }),
-        parameters: wellFormed(isStrict ? spec.schema : wireToolSchema(spec.schema).schema) as Record<string, unknown>,
-        ...(isStrict ? { strict: true } : {}),
-      },
-    };
+  /** The field that asks for a structured answer, and the instruction where no field says it all. */
+  #answer({ output }: ModelRequest): { readonly format?: ChatBody['response_format']; readonly words?: string } {
+    if (output === undefined) return {};
+    const { structuredOutput } = this.#dialect;
+    const { schema, isStrict, isObject } = answerForm(output.schema, this.#rules);
+    if (structuredOutput === 'json_schema' && schema !== undefined) {
+      const strict = this.#rules === undefined ? {} : { strict: isStrict };
+      const asked = { name: wireName(output.name), schema: wellFormed(schema) as Record<string, unknown>, ...strict };
+      return { format: { type: 'json_schema', json_schema: asked } };
+    }
+    const words = answerInWords(output.schema);
+    return structuredOutput !== 'instructions' && isObject ? { format: { type: 'json_object' }, words } : { words };
   }
+}
 
-  #responseFormat(request: ModelRequest): ChatBody['response_format'] {
-    if (request.output === undefined || this.#dialect.structuredOutput === 'instructions') return undefined;
-    if (this.#dialect.structuredOutput === 'json_object') return { type: 'json_object' };
-    const { name, schema } = request.output;
-    return {
-      type: 'json_schema',
-      json_schema: {
-        name: wireName(name),
-        schema: wellFormed(schema) as Record<string, unknown>,
-        ...(this.#dialect.strictSchemas ? { strict: fitsStrictSubset(schema) } : {}),
-      },
-    };
-  }
+function wireTool({ name, description }: ToolSpec, { schema, isStrict }: OfferedSchema): WireTool {
+  return {
+    type: 'function',
+    function: {
+      name: wireName(name),
+      ...(description === '' ? {} : { description: wellFormedText(description) }),
+      parameters: wellFormed(schema) as Record<string, unknown>,
+      ...(isStrict ? { strict: true } : {}),
+    },
+  };
 }
 
 function demandsOf(body: ChatBody): readonly string[] {
@@ -180,6 +183,7 @@ function demandsOf(body: ChatBody): readonly string[] {
     [body.max_completion_tokens !== undefined, 'max_completion_tokens (option maxTokensField)'],
     [body.parallel_tool_calls !== undefined, 'parallelToolCalls'],
     [body.response_format?.type === 'json_schema', 'an answer that fits a schema (option structuredOutput)'],
+    [body.response_format?.type === 'json_object', 'an answer that is a JSON object (option structuredOutput)'],
     [body.tools?.some((tool) => tool.type === 'function' && tool.function.strict === true) === true, 'strict tools (option strictSchemas)'],
   ];
   return demands.flatMap(([isMade, what]) => (isMade ? [what] : []));
