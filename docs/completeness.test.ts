@@ -32,6 +32,7 @@ describe('the guides', () => {
       guardrails: true,
       limits: true,
       model: true,
+      settings: true,
       observers: true,
       onLimit: true,
       project: true,
@@ -115,6 +116,7 @@ describe('the guides', () => {
       'tool.delta': true,
       'tool.progress': true,
       'model.retry': true,
+      'model.warning': true,
       'observer.error': true,
     } satisfies Record<(LogEvent | WatchEvent)['type'], true>;
     expect(missing(named(events), readPage('docs/streaming.md'))).toEqual([]);

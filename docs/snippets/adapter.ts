@@ -80,26 +80,26 @@ const unreachable = await run(helper, 'Hi.');
 assert.equal(unreachable.status === 'failed' && unreachable.error.code, 'MODEL_FAILED');
 
 // #region wrap
-/** New behaviour of a model goes in as a function from model to model: here, a second one where the first failed before it said anything. */
-export function withFallback(first: Model, second: Model): Model {
+/** New behaviour of a model goes in as a function from model to model: here, how long its first words take. */
+export function withTiming(model: Model, note: (ms: number) => void): Model {
   return {
-    id: first.id,
-    provider: first.provider,
+    ...model,
     async *stream(request, options) {
-      let hasBegun = false;
-      try {
-        for await (const event of first.stream(request, options)) {
-          hasBegun = true;
-          yield event;
+      const from = performance.now();
+      let isFirst = true;
+      for await (const event of model.stream(request, options)) {
+        if (isFirst && event.type === 'text.delta') {
+          isFirst = false;
+          note(performance.now() - from);
         }
-      } catch (thrown) {
-        if (hasBegun || options.signal.aborted || !GuardloopError.is(thrown) || !thrown.isRetryable) throw thrown;
-        yield* second.stream(request, options);
+        yield event;
       }
     },
   };
 }
 // #endregion
 const { say, scriptedModel } = await import('@guardloop/testing');
-const fallen = await run(helper, 'Hi.', { model: withFallback(linesModel('lines-1', url), scriptedModel([say('Second.')])) });
-assert.equal(fallen.status === 'completed' && fallen.text, 'Second.');
+const times: number[] = [];
+const timed = await run(helper, 'Hi.', { model: withTiming(scriptedModel([say(['One', ' two.'])]), (ms) => times.push(ms)) });
+assert.equal(timed.status === 'completed' && timed.text, 'One two.');
+assert.equal(times.length, 1);
