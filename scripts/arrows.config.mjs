@@ -12,7 +12,7 @@ const zones = {
   state: { values: ['model'] },
   'model.ts': { values: ['model', 'wire', 'schema'] },
   model: {},
-  wire: { values: ['model'] },
+  wire: { values: ['model', 'schema'] },
   session: { types: ['state'] },
   project: { values: ['model'], types: ['define'] },
   'schema.ts': { values: ['schema'], types: ['model'] },

@@ -53,6 +53,8 @@ export type { AnswerAssembly, Asking, FrameSink, HttpCallOptions, Send } from '.
 export { HttpCall } from './wire/http-call.js';
 export { JsonBodies } from './wire/json-bodies.js';
 export { isWireName, namesByWire, wireName } from './wire/names.js';
+export type { AnswerForm, OfferedSchema } from './wire/offered-schema.js';
+export { answerForm, answerInWords, offeredSchema } from './wire/offered-schema.js';
 export { OpenCalls } from './wire/open-calls.js';
 export { checkModelId, checkOptionNames, checkPrices, checkWholeNumber, optionFault } from './wire/option-checks.js';
 export type { PartData } from './wire/part-data.js';

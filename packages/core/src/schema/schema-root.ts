@@ -3,8 +3,8 @@ import { isList, isObject, resolveReference } from './json-schema-node.js';
 
 const objectKeywords = ['properties', 'required', 'additionalProperties', 'patternProperties', 'minProperties'];
 
-/** True where every value that fits is an object. */
-function isObjectSchema(root: JsonObject, given: JsonValue | undefined, depth = 0): boolean {
+/** True where every value that fits is an object, as far as the schema tells. */
+export function isObjectSchema(root: JsonObject, given: JsonValue | undefined, depth = 0): boolean {
   const node = resolveReference(root, given);
   if (!isObject(node) || depth > 16) return false;
   const { type, anyOf, oneOf, allOf } = node;

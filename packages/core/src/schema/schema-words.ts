@@ -11,8 +11,10 @@ const narrowing: Readonly<Record<string, readonly string[]>> = {
 const allNarrowing: ReadonlySet<string> = new Set(Object.values(narrowing).flat());
 /** A longer one says nothing to a model. */
 const longestPattern = 120;
-/** Look-around, back references and word boundaries: what engines without backtracking do not have. */
-const unportable = /\(\?[=!<]|\\[1-9kbB]/;
+/** Look-around, which no engine without backtracking has. */
+export const looksAround = /\(\?<?[=!]/;
+/** Back references and word boundaries, which providers do not have either. */
+const isBound = /\\[1-9kbB]/;
 
 export const isNarrowing = (keyword: string): boolean => allNarrowing.has(keyword);
 
@@ -65,5 +67,5 @@ function isEmpty(keyword: string, value: JsonValue): boolean {
 function isTaken(keyword: string, value: JsonValue, { keywords, formats }: StrictRules): boolean {
   if (keyword === 'format') return typeof value === 'string' && formats.includes(value);
   if (!keywords.includes(keyword)) return false;
-  return keyword === 'pattern' ? typeof value === 'string' && !unportable.test(value) : typeof value === 'number';
+  return keyword === 'pattern' ? typeof value === 'string' && !looksAround.test(value) && !isBound.test(value) : typeof value === 'number';
 }

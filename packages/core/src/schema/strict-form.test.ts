@@ -215,7 +215,17 @@ describe('what the form cannot say is told with its place', () => {
     ['nothing', z.object({ a: z.never() }), 'a', 'not'],
     [
       'an intersection',
-      { type: 'object', properties: { a: { allOf: [{ type: 'object', properties: {} }, { type: 'object', properties: {} }] } } },
+      {
+        type: 'object',
+        properties: {
+          a: {
+            allOf: [
+              { type: 'object', properties: {} },
+              { type: 'object', properties: {} },
+            ],
+          },
+        },
+      },
       'a',
       'allOf',
     ],

@@ -48,6 +48,21 @@ describe('the schema that is sent for a tool', () => {
     expect(schema.properties).toMatchObject({ a: { type: 'array' } });
   });
 
+  it('says in words what a pattern that looks around says', () => {
+    const code: JsonObject = { type: 'string', pattern: '^(?!x)[a-z]+$', description: 'A code.' };
+    expect(
+      wireToolSchema({ type: 'object', properties: { code, codes: { type: 'array', items: { type: 'string', pattern: '(?<=a)b' } } } })
+        .schema,
+    ).toEqual({
+      type: 'object',
+      properties: {
+        code: { type: 'string', description: 'A code. (pattern: "^(?!x)[a-z]+$")' },
+        codes: { type: 'array', items: { type: 'string', description: '(pattern: "(?<=a)b")' } },
+      },
+    });
+    expect(code.pattern).toBe('^(?!x)[a-z]+$');
+  });
+
   it('offers the properties of all branches of its root together', () => {
     const circle: JsonObject = {
       type: 'object',

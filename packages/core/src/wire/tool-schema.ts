@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue } from '../model/types.js';
+import { looksAround } from '../schema/schema-words.js';
 
 /** A tool's schema as provider APIs take it where they do not hold the model to it. */
 export interface WireToolSchema {
@@ -20,10 +21,11 @@ const known = new WeakMap<JsonObject, WireToolSchema>();
 
 /**
  * The schema of a tool's input for an API that refuses `anyOf`, `oneOf`, `allOf`, `not`, `enum` and `const` at the root (OpenAI:
- * langchain-ai/langchainjs#9804, Anthropic: anthropics/claude-code#5878), a root without `properties` (OpenAI: spring-projects/spring-ai#4776)
- * and arrays without `items` (OpenAI: sigoden/aichat#1049). What is missing is written out as `{}`, which means the same. At the root, the properties of all branches are offered together, each as the
- * branches that have it say it, and those that every branch requires are required. Everything else stays as it is, and so does the object
- * where nothing had to change.
+ * langchain-ai/langchainjs#9804, Anthropic: anthropics/claude-code#5878), a root without `properties` (OpenAI: spring-projects/spring-ai#4776),
+ * arrays without `items` (OpenAI: sigoden/aichat#1049) and patterns that look around (OpenAI: vercel/ai#21037). What is missing is written
+ * out as `{}`, which means the same; such a pattern goes into the description. At the root, the properties of all branches are offered
+ * together, each as the branches that have it say it, and those that every branch requires are required. Everything else stays as it is, and
+ * so does the object where nothing had to change.
  */
 export function wireToolSchema(schema: JsonObject): WireToolSchema {
   let made = known.get(schema);
@@ -54,7 +56,13 @@ function withItems(node: JsonObject, depth: number): JsonObject {
     }
   }
   if (node.items === undefined && typesOf(node).includes('array')) changed.items = {};
-  return Object.keys(changed).length === 0 ? node : { ...node, ...changed };
+  if (typeof node.pattern === 'string' && looksAround.test(node.pattern)) Object.assign(changed, inWords(node, node.pattern));
+  return Object.keys(changed).length === 0 ? node : defined({ ...node, ...changed });
+}
+
+function inWords({ description }: JsonObject, pattern: string): Nodes {
+  const words = `(pattern: ${JSON.stringify(pattern)})`;
+  return { pattern: undefined, description: typeof description === 'string' && description !== '' ? `${description} ${words}` : words };
 }
 
 function mapped(value: JsonValue | undefined, child: (value: JsonValue | undefined) => JsonValue | undefined): JsonValue | undefined {

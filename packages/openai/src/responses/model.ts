@@ -2,6 +2,7 @@ import type { Model, ModelEvent, ModelRequest, StreamOptions } from '@guardloop/
 import { frameFailure, HttpCall, mergeSettings, withClientRetries } from '@guardloop/core/model';
 import { Transport } from '../client.js';
 import { openaiWords } from '../failure.js';
+import { strictRules } from '../wire/strict-schema.js';
 import { ResponsesAssembly } from './assembly.js';
 import type { ResponsesDialect, ResponsesOptions } from './options.js';
 import { checkResponsesOptions, responsesDialect } from './options.js';
@@ -30,6 +31,7 @@ class ResponsesModel implements Model {
   readonly id: string;
   readonly provider = responsesProvider;
   readonly providerTools: readonly string[];
+  readonly strictRules: Model['strictRules'];
   readonly #options: ResponsesOptions;
   readonly #dialect: ResponsesDialect;
   readonly #transport: Transport<PreparedRequest['body']>;
@@ -40,6 +42,8 @@ class ResponsesModel implements Model {
     this.providerTools = providerToolNames(where, options.providerTools ?? []);
     this.#options = options;
     this.#dialect = responsesDialect(id, options);
+    const rules = strictRules(this.#dialect.strictSchemas);
+    this.strictRules = rules === undefined ? undefined : { tools: rules, output: rules };
     this.#transport = new Transport(where, options, {
       path: '/responses',
       create: (client, body, sdkOptions) => client.responses.create(body, sdkOptions),

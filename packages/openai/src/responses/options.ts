@@ -2,6 +2,7 @@ import type { ModelSettings, Prices } from '@guardloop/core/model';
 import { checkModelId, checkOptionNames, checkPrices, checkWholeNumber, optionFault } from '@guardloop/core/model';
 import type { ClientOptions } from '../client.js';
 import { serverOf } from '../server.js';
+import type { StrictSchemas } from '../wire/strict-schema.js';
 import type { ProviderTool } from './provider-tools.js';
 import type { ReasoningItems } from './replay.js';
 
@@ -25,8 +26,11 @@ export interface ResponsesOptions extends ClientOptions {
   readonly reasoningSummary?: 'auto' | 'concise' | 'detailed' | undefined;
   /** What `reasoning: 'off'` sends as effort (`none`); `omit` sends nothing. */
   readonly reasoningOff?: 'none' | 'minimal' | 'omit' | undefined;
-  /** False sends no tool and no answer schema as strict, for servers that refuse it (true). */
-  readonly strictSchemas?: boolean | undefined;
+  /**
+   * Sends tools and answers as strict whose schema can be said in the API's strict subset without changing its meaning (true). `narrow` keeps
+   * to the smaller subset of Azure and of fine-tuned models; false is for servers that refuse strict schemas.
+   */
+  readonly strictSchemas?: StrictSchemas | undefined;
 }
 
 /** What shapes the requests of one model. */
@@ -36,7 +40,7 @@ export interface ResponsesDialect {
   readonly reasoningItems: ReasoningItems;
   readonly reasoningSummary: ResponsesOptions['reasoningSummary'];
   readonly reasoningOff: 'none' | 'minimal' | 'omit';
-  readonly strictSchemas: boolean;
+  readonly strictSchemas: StrictSchemas;
 }
 
 export function responsesDialect(model: string, options: ResponsesOptions): ResponsesDialect {

@@ -144,14 +144,21 @@ describe('a request', () => {
 });
 
 describe('tools', () => {
-  test('are strict where their schema is in the strict subset, and say so where they are not', () => {
-    const { tools } = make({ tools: [find, open, { ...find, name: 'loose', strict: false }] });
+  test('S167: are strict where their schema can be said in the strict subset, and say so where they are not', () => {
+    const record: ToolSpec = { name: 'record', description: '', schema: { type: 'object', properties: {}, additionalProperties: true } };
+    const { tools } = make({ tools: [find, open, record, { ...find, name: 'loose', strict: false }] });
     expect(tools).toMatchObject([
       { type: 'function', name: 'find', description: 'Finds.', strict: true },
-      { type: 'function', name: 'open', strict: false },
+      { type: 'function', name: 'open', strict: true, parameters: { required: ['id'], properties: { id: { type: ['string', 'null'] } } } },
+      { type: 'function', name: 'record', strict: false, parameters: record.schema },
       { type: 'function', name: 'loose', strict: false },
     ]);
     expect(make({ tools: [find] }, { strictSchemas: false }).tools).toMatchObject([{ strict: false }]);
+    expect(refusal({ tools: [{ ...record, strict: true }] })).toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining('the root (additionalProperties)') as string,
+    });
+    expect(maker({ strictSchemas: false })({ tools: [{ ...find, strict: true }] }).warnings).toMatchObject([{ about: 'schema' }]);
   });
 
   test('that the provider runs stand behind those of the agent', () => {
@@ -253,10 +260,14 @@ describe('settings', () => {
     });
   });
 
-  test('an answer whose schema is outside the strict subset is asked for without strict, and unchanged', () => {
-    expect(make({ output: { name: 'place', schema: open.schema } }).text).toEqual({
-      format: { type: 'json_schema', name: 'place', schema: open.schema, strict: false },
+  test('an answer whose schema is outside the strict subset is asked for without strict, and one that no field takes by an instruction', () => {
+    const record = { type: 'object', properties: {}, additionalProperties: { type: 'string' } };
+    expect(make({ output: { name: 'place', schema: record } }).text).toEqual({
+      format: { type: 'json_schema', name: 'place', schema: record, strict: false },
     });
+    const list = make({ system: 'Be brief.', output: { name: 'place', schema: { type: 'array', items: { type: 'string' } } } });
+    expect(list).not.toHaveProperty('text');
+    expect(list.instructions).toMatch(/^Be brief\.\n\n.*JSON Schema/);
   });
 });
 

@@ -1,7 +1,16 @@
-import type { JsonObject, JsonValue, ModelRequest, ModelSettings, ToolSpec } from '@guardloop/core/model';
-import { GuardloopError, namesByWire, wellFormed, wellFormedText, wireName, wireToolSchema } from '@guardloop/core/model';
+import type { JsonObject, JsonValue, ModelRequest, ModelSettings, OfferedSchema, StrictRules, ToolSpec } from '@guardloop/core/model';
+import {
+  answerForm,
+  answerInWords,
+  GuardloopError,
+  namesByWire,
+  offeredSchema,
+  wellFormed,
+  wellFormedText,
+  wireName,
+} from '@guardloop/core/model';
 import type OpenAI from 'openai';
-import { fitsStrictSubset } from '../wire/strict-schema.js';
+import { strictRules } from '../wire/strict-schema.js';
 import type { ResponsesDialect } from './options.js';
 import type { Warning } from './parts.js';
 import { isObject } from './replay.js';
@@ -55,29 +64,33 @@ const leastOutputTokens = 16;
 export class RequestMaker {
   readonly #model: string;
   readonly #dialect: ResponsesDialect;
+  readonly #rules: StrictRules | undefined;
   readonly #transcripts: Transcripts;
   readonly #tools = new WeakMap<readonly ToolSpec[], OfferedTools>();
+  #toolWarnings: Warning[] = [];
 
   constructor(model: string, dialect: ResponsesDialect) {
     this.#model = model;
     this.#dialect = dialect;
+    this.#rules = strictRules(dialect.strictSchemas);
     this.#transcripts = new Transcripts({ reasoning: dialect.reasoningItems, server: dialect.server });
   }
 
   /** Throws `CONFIG_INVALID` for what the API does not have and may not be left out, `INTERNAL` for a history that no request can hold. */
   make(request: ModelRequest, settings: ModelSettings): PreparedRequest {
     const { wire: tools, names } = this.#offered(request.tools);
+    const { format, words } = this.#answer(request);
     const { include, text, ...extra } = extraFields(settings);
     checkBounds(settings);
     const fields = {
       model: this.#model,
-      instructions: request.system === '' ? undefined : wellFormedText(request.system),
+      instructions: instructions(request.system, words),
       input: this.#input(request),
       stream: true,
       store: false,
       include: this.#include(include),
       ...(tools.length === 0 ? {} : { tools, tool_choice: toolChoice(request, names), parallel_tool_calls: settings.parallelToolCalls }),
-      text: this.#text(request, text),
+      text: textField(format, text),
       reasoning: this.#reasoning(settings.reasoning),
       max_output_tokens: settings.maxTokens,
       temperature: settings.temperature,
@@ -85,11 +98,13 @@ export class RequestMaker {
       metadata: wellFormed(settings.metadata),
       ...extra,
     };
+    const toolWarnings = this.#toolWarnings;
+    this.#toolWarnings = [];
     return {
       body: Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as unknown as ResponsesBody,
       headers: settings.headers,
       names,
-      warnings: [...settingWarnings(settings), ...this.#transcripts.takeWarnings()],
+      warnings: [...settingWarnings(settings), ...toolWarnings, ...this.#transcripts.takeWarnings()],
       demands: this.#demands(request, settings),
     };
   }
@@ -118,24 +133,18 @@ export class RequestMaker {
     return offered;
   }
 
-  /** `strict` is always said: left out, this API would make the schema strict itself, and change what it means. */
   #wireTool(spec: ToolSpec): OpenAI.Responses.FunctionTool {
-    const strict = this.#dialect.strictSchemas && spec.strict !== false && fitsStrictSubset(spec.schema);
-    return {
-      type: 'function',
-      name: wireName(spec.name),
-      ...(spec.description === '' ? {} : { description: wellFormedText(spec.description) }),
-      parameters: wellFormed(strict ? spec.schema : wireToolSchema(spec.schema).schema) as Record<string, unknown>,
-      strict,
-    };
+    const offered = offeredSchema(spec, this.#rules);
+    this.#toolWarnings.push(...offered.changes.map((message): Warning => ({ type: 'warning', about: 'schema', message })));
+    return wireTool(spec, offered);
   }
 
-  #text(request: ModelRequest, more: JsonValue | undefined): JsonObject | undefined {
-    const extra = isObject(more) ? more : {};
-    if (request.output === undefined) return more === undefined ? undefined : extra;
-    const { name, schema } = request.output;
-    const strict = this.#dialect.strictSchemas && fitsStrictSubset(schema);
-    return { ...extra, format: { type: 'json_schema', name: wireName(name), schema: wellFormed(schema), strict } };
+  /** The field that asks for a structured answer, or the instruction where no field can. */
+  #answer({ output }: ModelRequest): { readonly format?: JsonObject; readonly words?: string } {
+    if (output === undefined) return {};
+    const { schema, isStrict } = answerForm(output.schema, this.#rules);
+    if (schema === undefined) return { words: answerInWords(output.schema) };
+    return { format: { type: 'json_schema', name: wireName(output.name), schema: wellFormed(schema), strict: isStrict } };
   }
 
   #reasoning(wanted: ModelSettings['reasoning']): JsonObject | undefined {
@@ -163,6 +172,27 @@ export class RequestMaker {
     ];
     return demands.flatMap(([isMade, what]) => (isMade ? [what] : []));
   }
+}
+
+function instructions(system: string, words: string | undefined): string | undefined {
+  const text = [wellFormedText(system), words ?? ''].filter((part) => part !== '').join('\n\n');
+  return text === '' ? undefined : text;
+}
+
+/** `strict` is always said: left out, this API would make the schema strict itself, and change what it means. */
+function wireTool({ name, description }: ToolSpec, { schema, isStrict }: OfferedSchema): OpenAI.Responses.FunctionTool {
+  return {
+    type: 'function',
+    name: wireName(name),
+    ...(description === '' ? {} : { description: wellFormedText(description) }),
+    parameters: wellFormed(schema) as Record<string, unknown>,
+    strict: isStrict,
+  };
+}
+
+function textField(format: JsonObject | undefined, more: JsonValue | undefined): JsonObject | undefined {
+  if (format === undefined && more === undefined) return undefined;
+  return { ...(isObject(more) ? more : {}), ...(format === undefined ? {} : { format }) };
 }
 
 function toolChoice(request: ModelRequest, names: ReadonlyMap<string, string>): ResponsesBody['tool_choice'] {

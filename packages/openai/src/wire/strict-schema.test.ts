@@ -1,84 +1,81 @@
 import type { JsonObject } from '@guardloop/core/model';
-import { describe, expect, test } from 'vitest';
+import { strictForm } from '@guardloop/core/model';
+import { expect, test } from 'vitest';
 import { strictProblems } from '../../../testing/src/requests/openai-schema.js';
-import { fitsStrictSubset } from './strict-schema.js';
+import { openai } from '../chat/model.js';
+import { openaiResponses } from '../responses/model.js';
+import { strictRules } from './strict-schema.js';
 
-function closed(properties: JsonObject, more: JsonObject = {}): JsonObject {
-  return { type: 'object', properties, required: Object.keys(properties), additionalProperties: false, ...more };
-}
-function nested(depth: number): JsonObject {
-  return depth === 1 ? { type: 'string' } : closed({ inner: nested(depth - 1) });
-}
+const wide = strictRules(true);
+const narrow = strictRules('narrow');
+if (wide === undefined || narrow === undefined) throw new Error('there are no rules');
 
-describe('a schema fits the strict subset', () => {
-  const fitting: readonly (readonly [string, JsonObject])[] = [
-    [
-      'closed and required throughout',
-      closed({ a: closed({ b: { type: 'integer', minimum: 0 } }), c: { type: 'array', items: { type: 'string' } } }),
-    ],
-    ['without properties', closed({})],
-    ['with nullable members', closed({ a: { type: ['string', 'null'] }, b: { anyOf: [closed({}), { type: 'null' }] } })],
-    [
-      'with enums and constants',
-      closed({ a: { enum: ['x', 'y'] }, b: { const: 1 }, c: { type: 'string', enum: ['z'], description: 'c' } }),
-    ],
-    [
-      'with its own definitions',
-      closed(
-        { a: { $ref: '#/$defs/node' } },
-        { $defs: { node: closed({ next: { anyOf: [{ $ref: '#/$defs/node' }, { type: 'null' }] } }) } },
-      ),
-    ],
-    ['that refers to its root', closed({ next: { anyOf: [{ $ref: '#' }, { type: 'null' }] } })],
-    [
-      'with a known format',
-      closed({ a: { type: 'string', format: 'date-time' } }, { $schema: 'https://json-schema.org/draft/2020-12/schema' }),
-    ],
-    ['10 levels deep', nested(10)],
-  ];
-  test.each(fitting)('%s', (_name, schema) => {
-    expect(fitsStrictSubset(schema)).toBe(true);
-    expect(strictProblems(schema)).toEqual([]);
+function object(properties: JsonObject, required: readonly string[] = Object.keys(properties)): JsonObject {
+  return { type: 'object', properties, required };
+}
+const text = { type: 'string' };
+const order = object(
+  {
+    id: { type: 'string', format: 'uuid', pattern: '^[0-9a-f-]{36}$' },
+    count: { type: 'integer', minimum: 1, maximum: 9_007_199_254_740_991, default: 1 },
+    code: { type: 'string', pattern: '^(?!x)', maxLength: 9 },
+    site: { type: 'string', format: 'uri' },
+    from: { $ref: '#/$defs/place', description: 'Start.' },
+    how: { oneOf: [object({ kind: { const: 'mail' } }), object({ kind: { const: 'van' }, note: text }, ['kind'])] },
+  },
+  ['id', 'how'],
+);
+
+test('the subset takes no default, nothing beside a reference, and no pattern that looks around', () => {
+  const form = strictForm({ ...order, $defs: { place: object({ city: text }) } }, wide);
+  expect(form).toMatchObject({
+    isStrict: true,
+    schema: {
+      properties: {
+        id: { type: 'string', format: 'uuid', description: '(pattern: "^[0-9a-f-]{36}$")' },
+        count: { type: ['integer', 'null'], minimum: 1, description: '(default: 1)' },
+        code: { type: ['string', 'null'], description: '(pattern: "^(?!x)", maxLength: 9)' },
+        site: { type: ['string', 'null'], description: '(format: "uri")' },
+        from: { anyOf: [{ $ref: '#/$defs/place' }, { type: 'null' }], description: 'Start.' },
+        how: {
+          anyOf: [
+            { properties: { kind: { const: 'mail' } } },
+            { properties: { kind: { const: 'van' }, note: { type: ['string', 'null'] } } },
+          ],
+        },
+      },
+      required: ['id', 'count', 'code', 'site', 'from', 'how'],
+    },
   });
+  if (form.isStrict) expect(strictProblems(form.schema)).toEqual([]);
 });
 
-describe('a schema does not fit the strict subset', () => {
-  const misfits: readonly (readonly [string, JsonObject])[] = [
-    ['with an optional property', { ...closed({ a: { type: 'string' } }), required: [] }],
-    ['with an open object', { type: 'object', properties: {}, required: [] }],
-    ['with an open object inside', closed({ a: { type: 'object', properties: {} } })],
-    ['with an object beside null inside that is open', closed({ a: { type: ['object', 'null'] } })],
-    ['that is a record', closed({ a: { type: 'object', additionalProperties: { type: 'string' } } })],
-    ['with a required property that is not there', { ...closed({}), required: ['a'] }],
-    ['with oneOf', closed({ a: { oneOf: [{ type: 'string' }] } })],
-    ['with allOf', closed({ a: { type: 'string', allOf: [{ type: 'string' }] } })],
-    ['with a default', closed({ a: { type: 'string', default: 'x' } })],
-    ['with an unknown format', closed({ a: { type: 'string', format: 'iri' } })],
-    ['without a type inside', closed({ a: {} })],
-    ['with a schema that is true', closed({ a: true })],
-    ['with an unknown type', closed({ a: { type: 'date' } })],
-    ['with an array of anything', closed({ a: { type: 'array' } })],
-    ['with a tuple', closed({ a: { type: 'array', prefixItems: [{ type: 'string' }], items: { type: 'string' } } })],
-    ['with a misfit among its definitions', closed({}, { $defs: { a: { type: 'object' } } })],
-    ['with anyOf at the root', closed({}, { anyOf: [{ type: 'object' }] })],
-    ['with a reference elsewhere', closed({ a: { $ref: 'https://example.com/schema' } })],
-    ['with a reference to nothing', closed({ a: { $ref: '#/$defs/none' } })],
-    ['with a reference and more', closed({ a: { $ref: '#', default: null } })],
-    ['that is no object', { type: 'array', items: { type: 'string' } }],
-    ['11 levels deep', nested(11)],
-  ];
-  test.each(misfits)('%s', (_name, schema) => {
-    expect(fitsStrictSubset(schema)).toBe(false);
+test('the narrow subset says bounds in words and has less of everything', () => {
+  const form = strictForm({ ...order, $defs: { place: object({ city: text }) } }, narrow);
+  expect(form).toMatchObject({
+    isStrict: true,
+    schema: {
+      properties: {
+        id: { description: '(format: "uuid", pattern: "^[0-9a-f-]{36}$")' },
+        count: { description: '(minimum: 1, default: 1)' },
+      },
+    },
   });
+  const nested = (depth: number): JsonObject => (depth === 1 ? text : object({ inner: nested(depth - 1) }));
+  expect([5, 6, 10, 11].map((depth) => [wide, narrow].map((rules) => strictForm(nested(depth), rules).isStrict))).toEqual([
+    [true, true],
+    [true, false],
+    [true, false],
+    [false, false],
+  ]);
+});
 
-  test('S169: a hostile schema is answered at once and is not changed', () => {
-    let deep: JsonObject = { type: 'string' };
-    for (let level = 0; level < 5_000; level += 1)
-      deep = { type: 'object', properties: { a: deep }, required: ['a'], additionalProperties: false };
-    const wide = closed(Object.fromEntries(Array.from({ length: 5_001 }, (_item, index) => [`p${index}`, { type: 'string' }])));
-    const before = JSON.stringify(wide);
-    expect(fitsStrictSubset(deep)).toBe(false);
-    expect(fitsStrictSubset(wide)).toBe(false);
-    expect(JSON.stringify(wide)).toBe(before);
-  });
+test('a model tells what it can be held to', () => {
+  for (const make of [openai, openaiResponses]) {
+    expect(make('gpt-5').strictRules).toEqual({ tools: wide, output: wide });
+    expect(make('gpt-5', { strictSchemas: 'narrow' }).strictRules).toEqual({ tools: narrow, output: narrow });
+    expect(make('gpt-5', { strictSchemas: false }).strictRules).toBeUndefined();
+  }
+  expect(openai('gpt-5', { dialect: 'azure' }).strictRules).toEqual({ tools: narrow, output: narrow });
+  expect(openai('gpt-5', { structuredOutput: 'json_object' }).strictRules).toEqual({ tools: wide });
 });
