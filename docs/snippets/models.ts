@@ -1,12 +1,9 @@
 import assert from 'node:assert/strict';
-import type { RunEvent } from '@guardloop/core';
-import { defineAgent, defineTool, GuardloopError, stream } from '@guardloop/core';
+// #region whole
+import type { Model, RunEvent } from '@guardloop/core';
+import { defineAgent, defineTool, GuardloopError, stream, withConcurrency, withFallback, withRetry, withTimeouts } from '@guardloop/core';
 import { attempts, callTool, failWith, say, scriptedModel } from '@guardloop/testing';
 import { z } from 'zod';
-
-// #region whole
-import type { Model } from '@guardloop/core';
-import { withConcurrency, withFallback, withRetry, withTimeouts } from '@guardloop/core';
 
 /** From the inside out: bounds on one attempt, a place in the queue for it, attempts, and another model when they are used up. */
 const guarded = (model: Model): Model =>
@@ -14,6 +11,7 @@ const guarded = (model: Model): Model =>
     attempts: 3,
   });
 const resilient = (first: Model, second: Model): Model => withFallback([guarded(first), guarded(second)]);
+
 // #endregion
 
 // #region adapters
@@ -24,6 +22,7 @@ const model = resilient(
   openai('gpt-5', { prices: { input: 1.25, cacheRead: 0.125, output: 10 } }), // for a million tokens, in any one currency
   anthropic('claude-opus-4-8', { prices: { input: 5, cacheRead: 0.5, cacheWrite: 6.25, output: 25 } }),
 );
+
 // #endregion
 
 // #region run
