@@ -146,11 +146,11 @@ class AnthropicCall {
   #answer: AnswerAssembly | undefined;
   #demands: readonly string[] = [];
 
-  constructor(setup: Setup, { signal, isRetried }: StreamOptions) {
+  constructor(setup: Setup, { signal, isRetried, onConnect }: StreamOptions) {
     this.#setup = setup;
     this.#isRetried = isRetried === true;
     const { model } = setup.context;
-    this.#http = new HttpCall({ words: anthropicWords, model, signal, maxEventChars, more: () => this.#more() });
+    this.#http = new HttpCall({ words: anthropicWords, model, signal, onConnect, maxEventChars, more: () => this.#more() });
   }
 
   run(request: ModelRequest): AsyncIterable<ModelEvent> {

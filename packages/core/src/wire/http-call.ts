@@ -45,6 +45,8 @@ export interface HttpCallOptions {
   readonly signal: AbortSignal;
   /** Longest single event of a stream, in characters. */
   readonly maxEventChars: number;
+  /** Called when the head of an answer has come. */
+  readonly onConnect?: (() => void) | undefined;
   /** More for the details of an error: what was used before it, and what the request asked for. Asked only when a call fails. */
   readonly more?: (() => { readonly usage?: Usage | undefined; readonly demands?: readonly string[] | undefined }) | undefined;
 }
@@ -227,6 +229,7 @@ export class HttpCall implements AsyncIterableIterator<ModelEvent> {
     }
     const { headers } = outcome.response;
     this.#requestId = headers.get(words.requestIdHeader) ?? undefined;
+    this.#options.onConnect?.();
     if (!exchange.read(outcome.response)) throw this.protocolError('The answer has no body', true);
     this.#frames = new AnyBody(maxEventChars);
   }

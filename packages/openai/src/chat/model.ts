@@ -58,13 +58,14 @@ class ChatModel implements Model {
     this.#requests = new RequestMaker(id, this.#dialect, this.#server);
   }
 
-  stream(request: ModelRequest, { signal, isRetried }: StreamOptions): AsyncIterable<ModelEvent> {
+  stream(request: ModelRequest, { signal, isRetried, onConnect }: StreamOptions): AsyncIterable<ModelEvent> {
     let assembly: ChatAssembly | undefined;
     let prepared: PreparedRequest | undefined;
     const call: HttpCall = new HttpCall({
       words,
       model: this.id,
       signal,
+      onConnect,
       maxEventChars: this.#options.maxEventChars ?? defaultMaxEventChars,
       more: () => ({ usage: assembly?.usage(call.requests), demands: prepared?.demands }),
     });

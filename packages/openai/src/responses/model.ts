@@ -51,12 +51,13 @@ class ResponsesModel implements Model {
     this.#requests = new RequestMaker(id, this.#dialect);
   }
 
-  stream(request: ModelRequest, { signal, isRetried }: StreamOptions): AsyncIterable<ModelEvent> {
+  stream(request: ModelRequest, { signal, isRetried, onConnect }: StreamOptions): AsyncIterable<ModelEvent> {
     let asked: { readonly prepared: PreparedRequest; readonly assembly: ResponsesAssembly } | undefined;
     const call = new HttpCall({
       words,
       model: this.id,
       signal,
+      onConnect,
       maxEventChars: this.#options.maxEventChars ?? defaultMaxEventChars,
       more: () => (asked === undefined ? {} : { demands: asked.prepared.demands, usage: asked.assembly.usage(call.requests) }),
     });
