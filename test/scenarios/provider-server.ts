@@ -5,9 +5,9 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { AnthropicOptions } from '@guardloop/anthropic';
 import { anthropic } from '@guardloop/anthropic';
 import type { Model } from '@guardloop/core';
-import type { ChatOptions } from '@guardloop/openai';
-import { openai } from '@guardloop/openai';
-import { checkChatRequest, checkMessagesRequest } from '@guardloop/testing';
+import type { ChatOptions, ResponsesOptions } from '@guardloop/openai';
+import { openai, openaiResponses } from '@guardloop/openai';
+import { checkChatRequest, checkMessagesRequest, checkResponsesRequest } from '@guardloop/testing';
 import { onTestFinished } from 'vitest';
 
 /** What a server does in one answer: writes this, waits, or cuts the connection. */
@@ -97,6 +97,28 @@ export function messagesAnswer({ text, calls = [], finish, usage = { input: 10, 
   };
 }
 
+/** One event of a Responses stream. */
+export const responsesEvent = (type: string, fields: object): string => `event: ${type}\ndata: ${JSON.stringify({ type, ...fields })}\n\n`;
+
+/** A whole answer of the Responses API, of these output items. */
+export function responsesAnswer(...output: readonly object[]): WireAnswer {
+  const usage = { input_tokens: 10, output_tokens: 5, total_tokens: 15 };
+  return {
+    steps: [
+      responsesEvent('response.created', { response: { object: 'response', status: 'in_progress', output: [] } }),
+      ...output.map((item, index) => responsesEvent('response.output_item.done', { output_index: index, item })),
+      responsesEvent('response.completed', { response: { object: 'response', status: 'completed', output, usage } }),
+    ],
+  };
+}
+
+type Check = (body: Body) => readonly string[];
+
+function checkerOf(url: string): Check {
+  if (url.endsWith('/messages')) return (body) => checkMessagesRequest(body);
+  return url.endsWith('/responses') ? checkResponsesRequest : checkChatRequest;
+}
+
 /** A provider on 127.0.0.1: gives its answers in order, and checks every request as strictly as the real one. */
 export class ProviderServer {
   readonly bodies: Body[] = [];
@@ -114,7 +136,7 @@ export class ProviderServer {
     request.on('end', () => {
       const body = JSON.parse(text) as Body;
       this.bodies.push(body);
-      this.problems.push(...(request.url?.endsWith('/messages') ? checkMessagesRequest(body) : checkChatRequest(body)));
+      this.problems.push(...checkerOf(request.url ?? '')(body));
       response.on('close', () => {
         if (!response.writableFinished) this.closedEarly += 1;
       });
@@ -141,6 +163,10 @@ export class ProviderServer {
 
   chat(options: ChatOptions = {}, id = 'gpt-4.1'): Model {
     return openai(id, { apiKey: 'key', baseURL: `${this.#address}/v1`, maxRetries: 0, ...options });
+  }
+
+  responses(options: ResponsesOptions = {}, id = 'gpt-5'): Model {
+    return openaiResponses(id, { apiKey: 'key', baseURL: `${this.#address}/v1`, maxRetries: 0, ...options });
   }
 
   claude(options: AnthropicOptions = {}, id = 'claude-opus-4-8'): Model {
