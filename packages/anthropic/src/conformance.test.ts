@@ -58,9 +58,9 @@ interface MessagesBody {
   readonly tools?: readonly { readonly name: string }[];
 }
 
-modelConformance('anthropic', () =>
+const conformance = (transport: 'sdk' | 'fetch') =>
   httpBench({
-    model: (url, maxRetries) => anthropic('claude-opus-4-8', { apiKey: 'key', baseURL: url, maxRetries }),
+    model: (url, maxRetries) => anthropic('claude-opus-4-8', { apiKey: 'key', baseURL: url, maxRetries, transport }),
     stream: (said) =>
       eventsOf(said)
         .map((event) => `event: ${(event as { type: string }).type}\ndata: ${JSON.stringify(event)}\n\n`)
@@ -68,5 +68,6 @@ modelConformance('anthropic', () =>
     check: ({ body, headers }) => checkMessagesRequest(body, { apiVersion: headers['anthropic-version'] }),
     toolNames: (body) => ((body as MessagesBody).tools ?? []).map(({ name }) => name),
     extra: { service_tier: 'standard_only' },
-  }),
-);
+  });
+
+for (const transport of ['sdk', 'fetch'] as const) modelConformance(`anthropic by ${transport}`, () => conformance(transport));

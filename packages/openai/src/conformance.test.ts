@@ -49,9 +49,9 @@ interface ChatBody {
   readonly tools?: readonly { readonly function: { readonly name: string } }[];
 }
 
-modelConformance('openai', () =>
+const conformance = (transport: 'sdk' | 'fetch') =>
   httpBench({
-    model: (url, maxRetries) => openai('gpt-5', { apiKey: 'key', baseURL: `${url}/v1`, maxRetries }),
+    model: (url, maxRetries) => openai('gpt-5', { apiKey: 'key', baseURL: `${url}/v1`, maxRetries, transport }),
     stream: (said) =>
       chunksOf(said)
         .map((each) => `data: ${JSON.stringify(each)}\n\n`)
@@ -59,5 +59,6 @@ modelConformance('openai', () =>
     check: ({ body }) => checkChatRequest(body),
     toolNames: (body) => ((body as ChatBody).tools ?? []).map((tool) => tool.function.name),
     extra: { service_tier: 'flex' },
-  }),
-);
+  });
+
+for (const transport of ['sdk', 'fetch'] as const) modelConformance(`openai by ${transport}`, () => conformance(transport));
