@@ -1,5 +1,6 @@
 import type { Prices, Usage } from '@guardloop/core/model';
-import { costOf, recordOf } from '@guardloop/core/model';
+import { recordOf } from '@guardloop/core/model';
+import { tokenCount, usageOf } from '../usage.js';
 
 type Fields = Record<string, unknown>;
 
@@ -18,27 +19,22 @@ export function readUsage(fields: Fields | undefined, requests: number, prices: 
   if (fields === undefined) return { requests };
   const input = recordOf(fields.prompt_tokens_details);
   const output = recordOf(fields.completion_tokens_details);
-  const prompt = count(fields.prompt_tokens);
-  const counts: { readonly [K in keyof Usage]: Usage[K] } = {
+  const prompt = tokenCount(fields.prompt_tokens);
+  const counts: Usage = {
     requests,
     inputTokens: prompt,
-    outputTokens: allOutput(count(fields.completion_tokens), prompt, count(fields.total_tokens)),
-    cacheReadTokens: count(input?.cached_tokens) ?? count(fields.prompt_cache_hit_tokens) ?? count(fields.cached_tokens),
-    cacheWriteTokens: count(input?.cache_write_tokens) ?? count(input?.cache_creation_tokens),
-    reasoningTokens: count(output?.reasoning_tokens) ?? count(fields.reasoning_tokens),
-    audioInputTokens: count(input?.audio_tokens),
-    audioOutputTokens: count(output?.audio_tokens),
+    outputTokens: allOutput(tokenCount(fields.completion_tokens), prompt, tokenCount(fields.total_tokens)),
+    cacheReadTokens: tokenCount(input?.cached_tokens) ?? tokenCount(fields.prompt_cache_hit_tokens) ?? tokenCount(fields.cached_tokens),
+    cacheWriteTokens: tokenCount(input?.cache_write_tokens) ?? tokenCount(input?.cache_creation_tokens),
+    reasoningTokens: tokenCount(output?.reasoning_tokens) ?? tokenCount(fields.reasoning_tokens),
+    audioInputTokens: tokenCount(input?.audio_tokens),
+    audioOutputTokens: tokenCount(output?.audio_tokens),
   };
-  const cost = prices === undefined ? undefined : costOf(counts, prices);
-  return Object.fromEntries(Object.entries({ ...counts, cost }).filter(([, value]) => value !== undefined)) as unknown as Usage;
+  return usageOf(counts, prices);
 }
 
 /** Where the total says more than its parts, the rest is reasoning that the server does not count as completion. */
 function allOutput(completion: number | undefined, prompt: number | undefined, total: number | undefined): number | undefined {
   if (prompt === undefined || total === undefined || total < prompt) return completion;
   return Math.max(completion ?? 0, total - prompt);
-}
-
-function count(value: unknown): number | undefined {
-  return typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
 }

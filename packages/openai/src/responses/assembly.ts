@@ -63,6 +63,8 @@ export class ResponsesAssembly implements AnswerAssembly {
   hasDelivered = false;
   readonly #options: AssemblyOptions;
   readonly #items = new OutputItems();
+  /** Of the frame that is looked at. */
+  #events: ModelEvent[] = [];
   #status: string | undefined;
   #incompleteReason = '';
   /** Who refused, in words that are safe to show. */
@@ -84,12 +86,12 @@ export class ResponsesAssembly implements AnswerAssembly {
   }
 
   /** The events of one frame. Throws what the server reports as an error, and what breaks the protocol. */
-  *push(frame: SseFrame): Generator<ModelEvent> {
+  push(frame: SseFrame): readonly ModelEvent[] {
     const data = frame.data.trim();
-    if (data === '' || this.isDone) return;
+    if (data === '' || this.isDone) return [];
     if (data === '[DONE]') {
       this.isDone = true;
-      return;
+      return [];
     }
     let value: unknown;
     try {
@@ -98,7 +100,9 @@ export class ResponsesAssembly implements AnswerAssembly {
       throw this.#options.protocolError('The stream holds data that is not JSON', true);
     }
     const fields = recordOf(value);
-    if (fields !== undefined) yield* this.#take(fields, textOf(fields.type) || frame.event);
+    this.#events = [];
+    if (fields !== undefined) this.#take(fields, textOf(fields.type) || frame.event);
+    return this.#events;
   }
 
   /** The last events: the calls, then `end`. Throws if the answer is not whole. */
@@ -125,46 +129,46 @@ export class ResponsesAssembly implements AnswerAssembly {
     ];
   }
 
-  *#take(event: Fields, type: string): Generator<ModelEvent> {
+  #take(event: Fields, type: string): void {
     switch (type) {
       case 'response.output_item.added':
         this.#begin(this.#items.open(event, this.#supported(event.item)));
         return;
       case 'response.output_item.done':
-        yield* this.#complete(this.#items.close(event, this.#supported(event.item)));
+        this.#complete(this.#items.close(event, this.#supported(event.item)));
         return;
       case 'response.output_text.delta':
-        yield* this.#give(this.#items.piece(event, 'message'), partKey('text', event.content_index), textOf(event.delta));
+        this.#give(this.#items.piece(event, 'message'), partKey('text', event.content_index), textOf(event.delta));
         return;
       case 'response.refusal.delta':
       case 'response.refusal.done':
         this.#refusal ??= refusedByModel;
         return;
       case 'response.reasoning_summary_text.delta':
-        yield* this.#give(this.#items.piece(event, 'reasoning'), partKey('summary', event.summary_index), textOf(event.delta));
+        this.#give(this.#items.piece(event, 'reasoning'), partKey('summary', event.summary_index), textOf(event.delta));
         return;
       case 'response.reasoning_text.delta':
-        yield* this.#give(this.#items.piece(event, 'reasoning'), partKey('reasoning', event.content_index), textOf(event.delta));
+        this.#give(this.#items.piece(event, 'reasoning'), partKey('reasoning', event.content_index), textOf(event.delta));
         return;
       case 'response.function_call_arguments.delta':
-        yield* this.#giveInput(this.#items.piece(event, 'function_call'), textOf(event.delta));
+        this.#giveInput(this.#items.piece(event, 'function_call'), textOf(event.delta));
         return;
       case 'response.function_call_arguments.done':
         if (typeof event.arguments === 'string') this.#items.piece(event, 'function_call').wholeInput = event.arguments;
         return;
       default:
-        yield* this.#takeOther(event, type);
+        this.#takeOther(event, type);
     }
   }
 
   /** Ends, errors, whole answers; events of any other type pass. */
-  *#takeOther(event: Fields, type: string): Generator<ModelEvent> {
+  #takeOther(event: Fields, type: string): void {
     const response = terminals.has(type) ? recordOf(event.response) : event.object === 'response' ? event : undefined;
-    if (response !== undefined) yield* this.#end(response, terminals.get(type));
+    if (response !== undefined) this.#end(response, terminals.get(type));
     else if (type === 'error' || isError(event.error)) this.#fail(recordOf(event.error) ?? { ...event, type: undefined });
   }
 
-  *#end(response: Fields, told: string | undefined): Generator<ModelEvent> {
+  #end(response: Fields, told: string | undefined): void {
     this.#usage = recordOf(response.usage) ?? this.#usage;
     const status = typeof response.status === 'string' ? response.status : told;
     if (status === 'failed' || status === 'cancelled' || isError(response.error)) {
@@ -173,7 +177,7 @@ export class ResponsesAssembly implements AnswerAssembly {
     }
     const output: readonly unknown[] = Array.isArray(response.output) ? response.output : [];
     for (const item of output) this.#supported(item);
-    for (const item of this.#items.settle(output)) yield* this.#complete(item);
+    for (const item of this.#items.settle(output)) this.#complete(item);
     this.#incompleteReason = textOf(recordOf(response.incomplete_details)?.reason);
     if (status !== 'completed' && status !== 'incomplete') return;
     this.#status = status;
@@ -191,16 +195,16 @@ export class ResponsesAssembly implements AnswerAssembly {
   }
 
   /** What an item that has ended says beyond its pieces. */
-  *#complete(open: OpenItem): Generator<ModelEvent> {
+  #complete(open: OpenItem): void {
     this.#begin(open);
     const item = open.done ?? open.begun;
-    if (open.type === 'message') yield* this.#completeMessage(open, partsOf(item.content));
+    if (open.type === 'message') this.#completeMessage(open, partsOf(item.content));
     if (open.type !== 'reasoning' || open.given.size > 0) return;
-    for (const [index, part] of partsOf(item.summary).entries()) yield* this.#give(open, partKey('summary', index), textOf(part.text));
-    for (const [index, part] of partsOf(item.content).entries()) yield* this.#give(open, partKey('reasoning', index), textOf(part.text));
+    for (const [index, part] of partsOf(item.summary).entries()) this.#give(open, partKey('summary', index), textOf(part.text));
+    for (const [index, part] of partsOf(item.content).entries()) this.#give(open, partKey('reasoning', index), textOf(part.text));
   }
 
-  *#completeMessage(open: OpenItem, parts: readonly Fields[]): Generator<ModelEvent> {
+  #completeMessage(open: OpenItem, parts: readonly Fields[]): void {
     for (const [index, part] of parts.entries()) {
       if (part.type === 'refusal') this.#refusal ??= refusedByModel;
       else if (part.type !== 'output_text' && part.type !== 'text' && part.type !== undefined)
@@ -210,22 +214,22 @@ export class ResponsesAssembly implements AnswerAssembly {
       const whole = part.type === 'refusal' ? '' : textOf(part.text);
       if (whole !== '' && !whole.startsWith(given))
         throw this.#options.protocolError('The text of the answer is not the text that its pieces gave', false);
-      if (whole !== '') yield* this.#give(open, key, whole.slice(given.length));
+      if (whole !== '') this.#give(open, key, whole.slice(given.length));
     }
   }
 
   /** Gives out a piece of text or reasoning. */
-  *#give(open: OpenItem, key: string, text: string): Generator<ModelEvent> {
+  #give(open: OpenItem, key: string, text: string): void {
     if (text === '') return;
     open.given.set(key, (open.given.get(key) ?? '') + text);
     this.hasDelivered = true;
-    yield { type: open.type === 'message' ? 'text.delta' : 'reasoning.delta', text };
+    this.#events.push({ type: open.type === 'message' ? 'text.delta' : 'reasoning.delta', text });
   }
 
-  *#giveInput(open: OpenItem, text: string): Generator<ModelEvent> {
+  #giveInput(open: OpenItem, text: string): void {
     if (text === '') return;
     open.input += text;
-    yield { type: 'tool.delta', index: open.callIndex, text };
+    this.#events.push({ type: 'tool.delta', index: open.callIndex, text });
   }
 
   #supported(item: unknown): Fields {

@@ -500,6 +500,14 @@ describe('answers that go back', () => {
     expect(ids(make({ messages: encrypted }, { reasoningItems: 'none' }).input)).toEqual([]);
   });
 
+  test('an id of a server that imitates the API goes to no other: a message and a call say all without it', () => {
+    const native = [message('0b5f', 'Looking.'), call('chatcmpl-tool-1', 'call_1', '{}')];
+    const said = answers('1', { text: 'Looking.', calls: [['call_1', {}]], native });
+    const { input } = make({ messages: [asks('u', 'hi'), said, result('1.0', 'A')] });
+    expect(ids(input)).toEqual([]);
+    expect(input[1]).toEqual({ type: 'message', role: 'assistant', content: native[0]?.content });
+  });
+
   test('ids that the API refuses are put right in the provider’s own calls, and nothing else in them', () => {
     const long = 'x'.repeat(70);
     const native = [call('fc_1', long, '{"id":  "a"}')];
