@@ -99,14 +99,14 @@ export function warn(about: string, message: string, item?: string): Piece {
 
 /**
  * A step that goes otherwise each time it is asked for: the first time the first way, and so on, the last way for good. For retries,
- * fallbacks and resumes in one process. It counts what all runs ask of it.
+ * fallbacks and resumes in one process. It counts what all runs ask of it. Given alone, in place of a list of steps, it serves every turn.
  *
  * ```ts
  * const down = new GuardloopError('MODEL_FAILED', 'Status 503.', { isRetryable: true });
  * withRetry(scriptedModel([attempts(failWith(down), failWith(down), say('Hello.'))]));
  * ```
  */
-export function attempts(first: Turn, ...others: readonly Turn[]): Step {
+export function attempts(first: Turn, ...others: readonly Turn[]): () => Turn {
   const turns = [first, ...others];
   let asked = 0;
   return () => {
