@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Play } from './byte-server.js';
 import { ByteServer, faultsOf, readStream } from './byte-server.js';
 import { readers } from './sides.js';
-import { streamWords } from './stream-words.js';
+import { spokenAnswer, streamWords } from './stream-words.js';
 
 let server: ByteServer;
 beforeAll(async () => {
@@ -76,8 +76,8 @@ describe.each(readers)('$name', (side) => {
       words.argument(0, '{"a":"'),
       words.argument(0, 'y').repeat(count),
       words.argument(0, '"}'),
-      words.closeCall(0, whole),
-      words.end('x'.repeat(count), [whole]),
+      words.closeCall(0, { input: whole }),
+      words.end('x'.repeat(count), [{ input: whole }]),
     ];
     const read = await readStream(side.model(server.place(saying(body.join('')))));
     expect(read.error).toBeUndefined();
@@ -87,36 +87,25 @@ describe.each(readers)('$name', (side) => {
   });
 
   it('a thousand calls in one answer come in order', async () => {
-    const calls = Array.from({ length: 1_000 }, (_, index) => `{"a":${index}}`);
-    const body = [
-      words.begin,
-      words.openText,
-      words.text('x'),
-      ...calls.map((whole, index) => words.openCall(index) + words.argument(index, whole) + words.closeCall(index, whole)),
-      words.end('x', calls),
-    ];
-    const read = await readStream(side.model(server.place(saying(body.join('')))));
+    const calls = Array.from({ length: 1_000 }, (_, index) => ({ input: `{"a":${index}}` }));
+    const read = await readStream(side.model(server.place(saying(spokenAnswer(words, 'x', calls)))));
     expect(read.error).toBeUndefined();
     expect(callsOf(read.events).map((call) => 'input' in call && call.input)).toEqual(calls.map((_, a) => ({ a })));
   });
 
   it.each([1_000, 100_000])('arguments %i levels deep are a call, or a failure in words', async (depth) => {
-    const whole = `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`;
-    const body = [words.begin, words.openText, words.text('x'), words.openCall(0), words.argument(0, whole), words.closeCall(0, whole)];
-    const read = await readStream(side.model(server.place(saying([...body, words.end('x', [whole])].join('')))));
+    const input = `{"a":${'['.repeat(depth)}${']'.repeat(depth)}}`;
+    const read = await readStream(side.model(server.place(saying(spokenAnswer(words, 'x', [{ input }])))));
     expect(faultsOf(read)).toEqual([]);
   });
 
   it('indexes of any size take no memory', async () => {
     const indexes = [4_294_967_294, 1e15, -5];
-    const body = [
-      words.begin,
-      words.openText,
-      words.text('x'),
-      ...indexes.map((index) => words.openCall(index) + words.argument(index, '{}')),
-    ];
+    const calls = indexes.map((index) => words.openCall(index) + words.argument(index, '{}'));
+    const end = words.end('x', Array(indexes.length).fill({ input: '{}' }));
+    const body = [words.begin, words.openText, words.text('x'), ...calls, end].join('');
     const before = process.memoryUsage().heapUsed;
-    const read = await readStream(side.model(server.place(saying([...body, words.end('x', ['{}', '{}', '{}'])].join('')))));
+    const read = await readStream(side.model(server.place(saying(body))));
     expect(faultsOf(read)).toEqual([]);
     expect(process.memoryUsage().heapUsed - before).toBeLessThan(16 * mebibyte);
   });

@@ -1,5 +1,12 @@
 import type { Dialect } from './wire-request.js';
 
+/** A call as a provider may say it: with any id, any name, and any text for arguments. */
+export interface SpokenCall {
+  readonly id?: string;
+  readonly name?: string;
+  readonly input: string;
+}
+
 /** The pieces that a stream of a dialect is made of. */
 export interface StreamWords {
   readonly begin: string;
@@ -7,12 +14,12 @@ export interface StreamWords {
   readonly openText: string;
   text(piece: string): string;
   /** Opens the call number `index`, behind a text. */
-  openCall(index: number): string;
+  openCall(index: number, call?: SpokenCall): string;
   argument(index: number, piece: string): string;
   /** Closes the call; the dialect may say its arguments again. */
-  closeCall(index: number, whole: string): string;
-  /** Ends an answer that holds this text, and calls with these arguments. */
-  end(text: string, calls: readonly string[]): string;
+  closeCall(index: number, call: SpokenCall): string;
+  /** Ends an answer that holds this text and these calls. */
+  end(text: string, calls: readonly SpokenCall[]): string;
 }
 
 const named = (event: { readonly type: string; readonly [key: string]: unknown }): string =>
@@ -26,22 +33,24 @@ const outputText = (text: string): object => ({
   role: 'assistant',
   content: [{ type: 'output_text', annotations: [], text }],
 });
-const functionCall = (index: number, whole: string): object => ({
+const functionCall = (index: number, { id = `call_${index}`, name = 'find', input }: SpokenCall): object => ({
   id: `fc_${index}`,
   type: 'function_call',
   status: 'completed',
-  call_id: `call_${index}`,
-  name: 'find',
-  arguments: whole,
+  call_id: id,
+  name,
+  arguments: input,
 });
+
+const unnamed: SpokenCall = { input: '' };
 
 export const streamWords: { readonly [K in Dialect]: StreamWords } = {
   chat: {
     begin: chunk({ role: 'assistant', content: '' }),
     openText: '',
     text: (content) => chunk({ content }),
-    openCall: (index) =>
-      chunk({ tool_calls: [{ index, id: `call_${index}`, type: 'function', function: { name: 'find', arguments: '' } }] }),
+    openCall: (index, { id = `call_${index}`, name = 'find' } = unnamed) =>
+      chunk({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] }),
     argument: (index, piece) => chunk({ tool_calls: [{ index, function: { arguments: piece } }] }),
     closeCall: () => '',
     end: (_, calls) => `${chunk({}, calls.length > 0 ? 'tool_calls' : 'stop')}data: [DONE]\n\n`,
@@ -50,10 +59,11 @@ export const streamWords: { readonly [K in Dialect]: StreamWords } = {
     begin: named({ type: 'response.created', response: { id: 'resp_1', status: 'in_progress', output: [] } }),
     openText: named({ type: 'response.output_item.added', output_index: 0, item: outputText('') }),
     text: (delta) => named({ type: 'response.output_text.delta', item_id: 'msg_0', output_index: 0, content_index: 0, delta }),
-    openCall: (index) => named({ type: 'response.output_item.added', output_index: index + 1, item: functionCall(index, '') }),
+    openCall: (index, call = unnamed) =>
+      named({ type: 'response.output_item.added', output_index: index + 1, item: functionCall(index, { ...call, input: '' }) }),
     argument: (index, delta) =>
       named({ type: 'response.function_call_arguments.delta', item_id: `fc_${index}`, output_index: index + 1, delta }),
-    closeCall: (index, whole) => named({ type: 'response.output_item.done', output_index: index + 1, item: functionCall(index, whole) }),
+    closeCall: (index, call) => named({ type: 'response.output_item.done', output_index: index + 1, item: functionCall(index, call) }),
     end: (text, calls) =>
       named({ type: 'response.output_item.done', output_index: 0, item: outputText(text) }) +
       named({
@@ -61,7 +71,7 @@ export const streamWords: { readonly [K in Dialect]: StreamWords } = {
         response: {
           id: 'resp_1',
           status: 'completed',
-          output: [outputText(text), ...calls.map((whole, index) => functionCall(index, whole))],
+          output: [outputText(text), ...calls.map((call, index) => functionCall(index, call))],
         },
       }),
   },
@@ -69,12 +79,8 @@ export const streamWords: { readonly [K in Dialect]: StreamWords } = {
     begin: named({ type: 'message_start', message: { id: 'msg_1', type: 'message', role: 'assistant', content: [] } }),
     openText: named({ type: 'content_block_start', index: 0, content_block: { type: 'text', text: '' } }),
     text: (text) => named({ type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text } }),
-    openCall: (index) =>
-      named({
-        type: 'content_block_start',
-        index: index + 1,
-        content_block: { type: 'tool_use', id: `call_${index}`, name: 'find', input: {} },
-      }),
+    openCall: (index, { id = `call_${index}`, name = 'find' } = unnamed) =>
+      named({ type: 'content_block_start', index: index + 1, content_block: { type: 'tool_use', id, name, input: {} } }),
     argument: (index, partial_json) =>
       named({ type: 'content_block_delta', index: index + 1, delta: { type: 'input_json_delta', partial_json } }),
     closeCall: (index) => named({ type: 'content_block_stop', index: index + 1 }),
@@ -83,3 +89,9 @@ export const streamWords: { readonly [K in Dialect]: StreamWords } = {
       named({ type: 'message_stop' }),
   },
 };
+
+/** A whole answer: a text, and calls behind it. */
+export function spokenAnswer(words: StreamWords, text: string, calls: readonly SpokenCall[] = []): string {
+  const spoken = calls.map((call, index) => words.openCall(index, call) + words.argument(index, call.input) + words.closeCall(index, call));
+  return [words.begin, words.openText, words.text(text), ...spoken, words.end(text, calls)].join('');
+}
