@@ -1,5 +1,18 @@
-import type { RunResult, Usage } from '@guardloop/core';
-import { asTool, defineAgent, defineTool, GuardloopError, resume, run, stream, usageBy } from '@guardloop/core';
+import type { Message, RunResult, Usage, ViewInfo, ViewText } from '@guardloop/core';
+import {
+  allow,
+  asTool,
+  defineAgent,
+  defineGuardrail,
+  defineTool,
+  deny,
+  GuardloopError,
+  resume,
+  run,
+  stream,
+  usageBy,
+} from '@guardloop/core';
+import { collect } from '@guardloop/core/model';
 import { callTool, endWith, failWith, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -36,6 +49,44 @@ describe('K18', () => {
         byAgent: { main: { requests: 2, inputTokens: 20, outputTokens: 10 }, helper: { requests: 4, inputTokens: 400, outputTokens: 200 } },
       });
       expect(JSON.stringify(first.usage)).toBe(before);
+    }
+  });
+
+  it('S137: what a view used to write a summary counts with the run, and against its limits', async () => {
+    const summarizer = scriptedModel([say('So far: x.')], { id: 'small', usage: used(1_000, 100) });
+    const view = async (messages: readonly Message[], { turn }: ViewInfo): Promise<readonly (Message | ViewText)[]> => {
+      if (turn > 1) return messages;
+      const request = { agent: 'summary', turn, system: 'Sum up.', messages, tools: [], settings: {} };
+      const { text, end } = await collect(summarizer.stream(request, { signal: new AbortController().signal }));
+      return [{ text, ...(end === undefined ? {} : { used: { model: summarizer.id, usage: end.usage } }) }, ...messages];
+    };
+    const model = scriptedModel([callTool('nothing'), say('never')], { usage: used(500, 50) });
+    const agent = defineAgent({ name: 'a', instructions: '', model });
+    const result = await sound(run(agent, 'go', { view, limits: { tokens: 1_500 } }));
+    expect(result).toMatchObject({ status: 'exhausted', limit: 'tokens' });
+    expect(result.usage).toEqual({ requests: 2, inputTokens: 1_500, outputTokens: 150 });
+    expect(usageBy(result.events)).toEqual({
+      total: result.usage,
+      byModel: { small: used(1_000, 100), scripted: used(500, 50) },
+      byAgent: { a: result.usage },
+    });
+    expect(model.requests).toHaveLength(1);
+  });
+
+  it('S137: what a view used for a text that is refused counts as well, and what it says of that is checked', async () => {
+    const agent = defineAgent({ name: 'a', instructions: '', model: scriptedModel([say('never')]) });
+    const noSecrets = defineGuardrail({
+      name: 'no-secrets',
+      on: ['input'],
+      check: ({ content }) => (content.includes('secret') ? deny('no') : allow()),
+    });
+    const view = (messages: readonly Message[]) => [{ text: 'a secret', used: { model: 'small', usage: used(9, 1) } }, ...messages];
+    const result = await sound(run(agent, 'go', { view, guardrails: [noSecrets] }));
+    expect(result).toMatchObject({ status: 'blocked', usage: used(9, 1) });
+    expect(usageBy(result.events).byModel).toEqual({ small: used(9, 1) });
+    for (const wrong of [5, { model: 'm' }, { usage: used(1, 1) }, { model: 'm', usage: {} }]) {
+      const failed = await sound(run(agent, 'go', { view: (messages) => [{ text: 'x', used: wrong as never }, ...messages] }));
+      expect(failed).toMatchObject({ status: 'failed', error: { code: 'CONFIG_INVALID' } });
     }
   });
 

@@ -95,6 +95,7 @@ export type {
   UserMessage,
   Via,
 } from './model/types.js';
+export type { ModelShare } from './model/usage.js';
 export { type ConcurrencyOptions, withConcurrency } from './model/with-concurrency.js';
 export { type FallbackInfo, type FallbackOptions, withFallback } from './model/with-fallback.js';
 export { type RetryOptions, withRetry } from './model/with-retry.js';

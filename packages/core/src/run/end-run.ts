@@ -56,7 +56,14 @@ export function endRun(handle: RunHandle, ending: RunEnding): void {
       return;
     case 'blocked': {
       const reply = replyOf(handle, ending.refusal);
-      handle.append({ type: 'run.end', status: 'blocked', refusal: ending.refusal, ...(reply === undefined ? {} : { reply }) });
+      const { refusal, viewUsage } = ending;
+      handle.append({
+        type: 'run.end',
+        status: 'blocked',
+        refusal,
+        ...(reply === undefined ? {} : { reply }),
+        ...(viewUsage === undefined ? {} : { viewUsage }),
+      });
       if (reply !== undefined) handle.emit({ type: 'text.delta', turn: state.turn, text: reply });
       return;
     }

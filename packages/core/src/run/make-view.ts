@@ -1,5 +1,7 @@
 import { GuardloopError } from '../errors.js';
-import type { Message, UserMessage } from '../model/types.js';
+import type { Message, Usage, UserMessage } from '../model/types.js';
+import type { ModelShare } from '../model/usage.js';
+import { addUsage } from '../model/usage.js';
 import type { Refusal, ViewEntry } from '../state/events.js';
 import { enter } from './enter.js';
 import type { RunHandle } from './handle.js';
@@ -12,6 +14,8 @@ export interface MadeView {
   readonly messages: readonly Message[];
   /** Undefined while it is everything. */
   readonly entries: readonly ViewEntry[] | undefined;
+  /** What the view told that it used; undefined for nothing. */
+  readonly usage: readonly ModelShare[] | undefined;
   readonly refusal: Refusal | undefined;
   readonly isStopped: boolean;
 }
@@ -27,13 +31,13 @@ interface Choice {
 export function makeView(handle: RunHandle, turn: number, seen: readonly Message[]): MadeView | Promise<MadeView> {
   const { view } = handle.root.settings;
   return view === undefined
-    ? { messages: seen, entries: undefined, refusal: undefined, isStopped: false }
+    ? { messages: seen, entries: undefined, usage: undefined, refusal: undefined, isStopped: false }
     : chooseView(handle, { view, turn, seen });
 }
 
 async function chooseView(handle: RunHandle, { view, turn, seen }: Choice): Promise<MadeView> {
   const { conversation } = handle.state;
-  const all = { messages: seen, entries: undefined, refusal: undefined, isStopped: false };
+  const all = { messages: seen, entries: undefined, usage: undefined, refusal: undefined, isStopped: false };
   const given = await askView(handle, { view, turn, seen });
   if (given === undefined) return { ...all, isStopped: true };
 
@@ -41,8 +45,9 @@ async function chooseView(handle: RunHandle, { view, turn, seen }: Choice): Prom
   // A message that the view gives twice is sent once.
   const messages = new Map<string, Message>();
   const fresh: UserMessage[] = [];
+  let usage: ModelShare[] | undefined;
   for (const each of given) {
-    const { id, text } = (typeof each === 'object' && each !== null ? each : {}) as { id?: unknown; text?: unknown };
+    const { id, text, used } = (typeof each === 'object' && each !== null ? each : {}) as { id?: unknown; text?: unknown; used?: unknown };
     const message = typeof id === 'string' ? known.get(id) : undefined;
     if (message) {
       messages.set(message.id, message);
@@ -53,6 +58,10 @@ async function chooseView(handle: RunHandle, { view, turn, seen }: Choice): Prom
         'CONFIG_INVALID',
         `The view of the run gave something that is neither a message it was given nor { text }. Return only those.`,
       );
+    if (used !== undefined) {
+      usage ??= [];
+      usage.push(readShare(used));
+    }
     const label = { origin: 'developer', integrity: conversation.isUntrusted ? 'untrusted' : 'trusted' } as const;
     let item = handle.state.viewItems?.get(text);
     if (item === undefined) {
@@ -76,14 +85,26 @@ async function chooseView(handle: RunHandle, { view, turn, seen }: Choice): Prom
     guards: fresh.length > 0 ? standNow(handle).input : [],
     stays: conversation.activations.length - 1,
   });
-  if (entered.isStopped || entered.refusal) return { ...all, refusal: entered.refusal, isStopped: entered.isStopped };
+  if (entered.isStopped || entered.refusal) return { ...all, usage, refusal: entered.refusal, isStopped: entered.isStopped };
   const passed = new Map(entered.items.map((item) => [item.id, item]));
   const chosen = keepPairs([...messages.values()].map((message) => passed.get(message.id) ?? message));
   return {
     ...all,
+    usage,
     messages: chosen,
     entries: chosen.map((message): ViewEntry => (known.has(message.id) ? message.id : (message as UserMessage))),
   };
+}
+
+/** What a view says that a text of its own took. Throws CONFIG_INVALID. */
+function readShare(used: unknown): ModelShare {
+  const { model, usage } = (typeof used === 'object' && used !== null ? used : {}) as { model?: unknown; usage?: Partial<Usage> };
+  if (typeof model !== 'string' || !Number.isFinite(usage?.requests))
+    throw new GuardloopError(
+      'CONFIG_INVALID',
+      'The view of the run gave a text whose `used` does not fit. Give { model, usage }, with the usage from the end of that model’s answer.',
+    );
+  return { model, usage: addUsage({ requests: 0 }, usage as Usage) };
 }
 
 /** What the view chose; undefined when the run was stopped meanwhile. Throws CONFIG_INVALID. */

@@ -3,6 +3,7 @@ import type { Agent, Answer, Awaitable, Guardrail, Projection } from '../define/
 import type { GuardloopError, SafeCause } from '../errors.js';
 import type { Clock } from '../model/clock.js';
 import type { FilePart, ImagePart, JsonValue, Message, Model, ModelSettings, TextPart, Usage } from '../model/types.js';
+import type { ModelShare } from '../model/usage.js';
 import type { SessionStore } from '../session/session.js';
 import type { Approval, Decisions, LimitName, Limits, Log, LogEvent, RunEvent, RunStatus, Surface } from '../state/events.js';
 
@@ -38,6 +39,8 @@ export type Observer =
 /** Text that a view writes itself, for example a summary: checked as an `input` item with `via: 'view'`. */
 export interface ViewText {
   readonly text: string;
+  /** What writing it took, where a model was asked. Counts with the run's usage and limits, each time it is given: give it once. */
+  readonly used?: ModelShare | undefined;
 }
 /** The second argument of a view. */
 export interface ViewInfo<out C = unknown> {

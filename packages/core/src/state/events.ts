@@ -12,6 +12,7 @@ import type {
   Usage,
   UserMessage,
 } from '../model/types.js';
+import type { ModelShare } from '../model/usage.js';
 
 /** Where a guardrail looks. */
 export type Surface = 'input' | 'toolInput' | 'toolOutput' | 'handoff' | 'output';
@@ -171,6 +172,8 @@ export interface ModelStartEvent extends Durable<'model.start'> {
   readonly note?: string | undefined;
   /** The last call of `onLimit: 'finalize'`, after this limit. */
   readonly final?: LimitName | undefined;
+  /** What the view used to write its texts, as it told. */
+  readonly viewUsage?: readonly ModelShare[] | undefined;
 }
 
 /** Why a call gave no result, for the model. */
@@ -422,6 +425,8 @@ export interface RunEndEvent extends Durable<'run.end'> {
   readonly error?: RecordedError | undefined;
   /** cancelled: the signal's reason as a safe cause. */
   readonly cause?: SafeCause | undefined;
+  /** blocked: what a view used to write the text that was refused. */
+  readonly viewUsage?: readonly ModelShare[] | undefined;
 }
 
 /** A durable event: part of the log. */

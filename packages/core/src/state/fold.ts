@@ -1,4 +1,5 @@
 import type { AssistantMessage, Usage } from '../model/types.js';
+import type { ModelShare } from '../model/usage.js';
 import { addUsage, tellsCost } from '../model/usage.js';
 import {
   acceptActivation,
@@ -68,6 +69,7 @@ export function apply(state: LogState, event: LogEvent): void {
     case 'model.start':
       run.usedTurns += 1;
       run.model = event.model;
+      spendViewUsage(run, event.viewUsage);
       if (event.final) run.finalizing = event.final;
       if (event.view) keepViewItems(run, event.view);
       return;
@@ -140,6 +142,7 @@ function refuseHandoff(run: RunState, event: HandoffRefusedEvent): void {
 
 function endRun(run: RunState, event: RunEndEvent): void {
   run.ended = event;
+  spendViewUsage(run, event.viewUsage);
   if (event.reply !== undefined && run.accepted)
     addMessage(run.conversation, {
       role: 'assistant',
@@ -339,6 +342,10 @@ function spendUsage(run: RunState, { usage, status = 'ok', model = run.model }: 
     if (isUnpriced) each.unpriced = model;
     if (isUncounted) each.uncounted = model;
   }
+}
+
+function spendViewUsage(run: RunState, shares: readonly ModelShare[] | undefined): void {
+  if (shares !== undefined) for (const share of shares) spendUsage(run, share);
 }
 
 type Spent = { readonly usage: Usage; readonly status?: ModelEndEvent['status']; readonly model?: string | undefined };

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue, Usage, UserMessage } from '../model/types.js';
+import type { ModelShare } from '../model/usage.js';
 import type { Conversation } from './conversation.js';
 import { newConversation } from './conversation.js';
 import type {
@@ -43,7 +44,7 @@ export interface CallState {
 
 /** A run's end that events have already settled; `run.end` follows. */
 export type Ending =
-  | { readonly status: 'blocked'; readonly refusal: Refusal }
+  | { readonly status: 'blocked'; readonly refusal: Refusal; readonly viewUsage?: readonly ModelShare[] | undefined }
   | { readonly status: 'failed'; readonly error: RecordedError }
   | { readonly status: 'exhausted'; readonly limit: LimitName };
 

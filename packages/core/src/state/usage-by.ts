@@ -18,23 +18,7 @@ export interface UsageDivision {
  * `result.usage`). Failed, refused and aborted calls count, and an answer that waited for a person counts once. Pure.
  */
 export function usageBy(log: Log | readonly RunEvent[]): UsageDivision {
-  const events = 'events' in log ? log.events : log;
-  /** By run: the model of its latest call, and whether an answer of it waits for a person, whose usage is counted already. */
-  const asked = new Map<string, string>();
-  const waiting = new Set<string>();
-  const shares: (ModelShare & { readonly agent: string })[] = [];
-  for (const event of events) {
-    const { run, agent } = event;
-    if (event.type === 'run.start') {
-      waiting.delete(run);
-      asked.delete(run);
-    } else if (event.type === 'model.start') asked.set(run, event.model);
-    else if (event.type === 'approval.request' && event.approval.surface === 'output') {
-      waiting.add(run);
-      if (event.usage) shares.push({ agent, model: event.model ?? asked.get(run) ?? '', usage: event.usage });
-    } else if (event.type === 'model.end' && !waiting.delete(run))
-      shares.push({ agent, model: event.model ?? asked.get(run) ?? '', usage: event.usage });
-  }
+  const shares = [...sharesIn('events' in log ? log.events : log)];
   let total = noUsage;
   const byAgent = new Map<string, Usage>();
   for (const { agent, usage } of shares) {
@@ -42,4 +26,37 @@ export function usageBy(log: Log | readonly RunEvent[]): UsageDivision {
     byAgent.set(agent, addUsage(byAgent.get(agent) ?? noUsage, usage));
   }
   return { total, byModel: Object.fromEntries(divideUsage(shares)), byAgent: Object.fromEntries(byAgent) };
+}
+
+interface AgentShare extends ModelShare {
+  readonly agent: string;
+}
+
+function* sharesIn(events: readonly RunEvent[]): Generator<AgentShare> {
+  /** By run: the model of its latest call, and whether an answer of it waits for a person, whose usage is counted already. */
+  const asked = new Map<string, string>();
+  const waiting = new Set<string>();
+  for (const event of events) {
+    const { run, agent } = event;
+    const whose = (model = asked.get(run) ?? '') => ({ agent, model });
+    switch (event.type) {
+      case 'run.start':
+        waiting.delete(run);
+        break;
+      case 'model.start':
+        asked.set(run, event.model);
+        for (const share of event.viewUsage ?? []) yield { agent, ...share };
+        break;
+      case 'run.end':
+        for (const share of event.viewUsage ?? []) yield { agent, ...share };
+        break;
+      case 'approval.request':
+        if (event.approval.surface !== 'output') break;
+        waiting.add(run);
+        if (event.usage) yield { ...whose(event.model), usage: event.usage };
+        break;
+      case 'model.end':
+        if (!waiting.delete(run)) yield { ...whose(event.model), usage: event.usage };
+    }
+  }
 }

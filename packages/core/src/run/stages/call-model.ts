@@ -50,7 +50,7 @@ function open(
   { plan, view }: { readonly plan: Plan; readonly view: MadeView },
 ): Ending | undefined {
   if (view.isStopped || handle.stop) return undefined;
-  if (view.refusal) return { status: 'blocked', refusal: view.refusal };
+  if (view.refusal) return { status: 'blocked', refusal: view.refusal, viewUsage: view.usage };
   const { state } = handle;
   const { agent } = plan.stand;
   const turn = state.turn + 1;
@@ -83,6 +83,7 @@ function open(
     model: model.id,
   };
   if (view.entries) start.view = view.entries;
+  if (view.usage) start.viewUsage = view.usage;
   if (beside) start.beside = true;
   if (note !== undefined) start.note = note;
   if (final !== undefined) start.final = final;
