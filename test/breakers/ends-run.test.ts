@@ -1,6 +1,6 @@
 import { defineAgent, defineTool, run } from '@guardloop/core';
-import { callTool, say, scriptedModel } from '@guardloop/testing';
-import { expect, it } from 'vitest';
+import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
+import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 
 it('takes no result of a tool that ends the run for the answer when it does not have the form of the agent’s answers', async () => {
@@ -34,4 +34,55 @@ it('gives the parsed result of a tool that ends the run as the output', async ()
     output: z.object({ cents: z.string().transform(Number) }),
   });
   expect(await run(agent, 'hello')).toMatchObject({ status: 'completed', output: { cents: 12 }, text: '{"cents":"12"}' });
+});
+
+describe('a tool that ends the run beside another that would', () => {
+  const ending = (name: string, ms: number) =>
+    defineTool({
+      name,
+      description: 'Ends.',
+      input: z.object({}),
+      flow: { effect: 'read' },
+      endsRun: true,
+      execute: async () => {
+        await new Promise((resolve) => setTimeout(resolve, ms));
+        return { by: name };
+      },
+    });
+
+  it.each([
+    ['slower', 15, 0],
+    ['faster', 0, 15],
+  ])('gives the answer when it stands first in call order, also as the %s one', async (_speed, first, second) => {
+    const agent = defineAgent({
+      name: 'desk',
+      instructions: '',
+      model: scriptedModel([[callTool('one'), callTool('two')]]),
+      tools: [ending('one', first), ending('two', second)],
+      output: z.object({ by: z.string() }),
+    });
+    const result = await run(agent, 'go');
+    expect(result).toMatchObject({ status: 'completed', output: { by: 'one' }, text: '{"by":"one"}' });
+    expect(auditLog(result.log)).toEqual([]);
+  });
+
+  it.each([
+    ['before', true],
+    ['behind', false],
+  ])('keeps its agent: a handoff %s it is answered, and not made', async (_place, isBefore) => {
+    const billing = defineAgent({ name: 'billing', description: 'Bills.', instructions: '', model: scriptedModel([say('no')]) });
+    const calls = [callTool('transfer_to_billing'), callTool('one')];
+    const agent = defineAgent({
+      name: 'desk',
+      instructions: '',
+      model: scriptedModel([isBefore ? calls : calls.toReversed()]),
+      tools: [ending('one', 0)],
+      handoffs: [billing],
+    });
+    const result = await run(agent, 'go');
+    expect(result).toMatchObject({ status: 'completed', agent: 'desk', text: '{"by":"one"}' });
+    expect(result.events.map(({ type }) => type)).not.toContain('handoff');
+    expect(result.events.flatMap((event) => (event.type === 'tool.end' ? [event.status] : [])).toSorted()).toEqual(['aborted', 'ok']);
+    expect(auditLog(result.log)).toEqual([]);
+  });
 });

@@ -130,7 +130,7 @@ describe('K1', () => {
         for (;;) {
           attempts += 1;
           keys.add(idempotencyKey);
-          progress(`attempt ${attempts}`);
+          progress(attempts);
           if (attempts > 1) return 'fine';
           await sleep(1);
         }
@@ -147,7 +147,7 @@ describe('K1', () => {
     await sound(Promise.resolve(result));
     expect(result.status).toBe('completed');
     expect(ends(events)).toEqual(['1.0 ok']);
-    expect(events.flatMap((event) => (event.type === 'tool.progress' ? [`${event.callId} ${event.note}`] : []))).toEqual([
+    expect(events.flatMap((event) => (event.type === 'tool.progress' ? [`${event.callId} attempt ${event.step}`] : []))).toEqual([
       '1.0 attempt 1',
       '1.0 attempt 2',
     ]);

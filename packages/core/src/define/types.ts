@@ -270,8 +270,11 @@ export interface ToolInfo<out C = unknown> {
   readonly idempotencyKey: string;
   /** Aborted at the call's deadline, and when the run ends. */
   readonly signal: AbortSignal;
-  /** Shown to watchers as `tool.progress`; not guarded, so say nothing that a person may not see. */
-  progress(note: string): void;
+  /**
+   * Shown to watchers as `tool.progress`: words, or a step (a number from 0 to 1,000,000: how far the tool is, or which attempt this is).
+   * Nobody judges it, so words are left out where a guardrail stands on the tool's output; a step is always shown.
+   */
+  progress(note: string | number): void;
 }
 /** A tool, as `defineTool` and `asTool` make it. */
 export interface Tool<in C = never, out N extends string = string, out I = unknown, out A extends Route = never> {

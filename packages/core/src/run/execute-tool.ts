@@ -7,6 +7,7 @@ import { graceMs } from './handle.js';
 import { isPromise } from './is-promise.js';
 import { errorEnd, unknownEnd } from './observations.js';
 import type { OpenCall } from './open-call.js';
+import { guardsOfTool, standNow } from './plan.js';
 
 /** What `execute` came to. */
 export type Outcome =
@@ -14,6 +15,9 @@ export type Outcome =
   | { readonly kind: 'error'; readonly summary: string; readonly errorClass: ErrorClass; readonly retryable: boolean }
   | { readonly kind: 'end'; readonly end: CallEnd }
   | { readonly kind: 'waiting' };
+
+/** More is no step, but could be a number that a guardrail would hide. */
+const mostSteps = 1_000_000;
 
 /** What `execute` is told; its signal is made when it is first read. */
 class CallInfo {
@@ -28,10 +32,16 @@ class CallInfo {
   get context(): unknown {
     return this.handle.root.context;
   }
-  get progress(): (note: string) => void {
+  get progress(): (note: string | number) => void {
     return (note) => {
-      if (!this.isOver) this.handle.emit({ type: 'tool.progress', callId: this.callId, tool: this.tool, note: String(note) });
+      if (!this.isOver) this.handle.emit({ type: 'tool.progress', callId: this.callId, tool: this.tool, ...this.shown(note) });
     };
+  }
+  /** Nobody judges a note. A step says too little to need that; words are left out where a guardrail stands on the tool's output. */
+  private shown(note: string | number): { readonly step?: number; readonly note?: string } {
+    if (typeof note === 'number' && note >= 0 && note <= mostSteps) return { step: note };
+    const isGuarded = guardsOfTool(standNow(this.handle), 'toolOutput', this.tool).some(({ spec }) => !spec.shadow);
+    return isGuarded ? {} : { note: String(note) };
   }
   get run(): string {
     return this.handle.state.id;

@@ -138,10 +138,17 @@ async function addAnswer(open: OpenCall, output: Output, end: { -readonly [K in 
       endCall(open, { ...errorEnd({ status: 'error', errorClass: 'bad_result', summary }), revision, chars });
       return false;
     }
-    handle.answer = { value: parsed.value };
+    keepAnswer(open, parsed.value);
   }
   end.answer = { text, ...(value === undefined ? {} : { value }), revision: answer.revision };
   return true;
+}
+
+/** Of several tools that give an answer, the first in call order counts, whichever was faster. */
+function keepAnswer({ handle, call }: OpenCall, value: unknown): void {
+  const order = [...handle.state.calls.keys()];
+  const before = order.indexOf(handle.answer?.callId ?? '');
+  if (before < 0 || before > order.indexOf(call.call.id)) handle.answer = { value, callId: call.call.id };
 }
 
 /** Ends a call whose result may not cross; `revision` is the one that was judged last of the result itself. */

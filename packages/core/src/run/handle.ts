@@ -119,8 +119,8 @@ export class RunHandle {
   unrecordedCount = 0;
   /** What the run was given and has not been accepted yet. */
   input: readonly (UserMessage | AssistantMessage)[] | undefined;
-  /** The parsed answer of a structured output. */
-  answer: { readonly value: unknown } | undefined;
+  /** The parsed answer of a structured output, and the call whose tool gave it. */
+  answer: { readonly value: unknown; readonly callId?: string | undefined } | undefined;
   /** Letters of verdicts that no event has committed yet: of the entry or answer, and of calls and views by what they are about. */
   private entryAnswers = '';
   private otherAnswers: { readonly matter: string; letters: string }[] | undefined;

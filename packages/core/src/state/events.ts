@@ -479,11 +479,14 @@ export interface ToolDeltaEvent extends Watch<'tool.delta'> {
   readonly tool: string;
   readonly text: string;
 }
-/** A note from a running tool. */
+/** A running tool is getting on. */
 export interface ToolProgressEvent extends Watch<'tool.progress'> {
   readonly callId: string;
   readonly tool: string;
-  readonly note: string;
+  /** The tool's own words, which nobody has judged; left out where a guardrail stands on the tool's output. */
+  readonly note?: string | undefined;
+  /** How far the tool is, or which attempt this is. */
+  readonly step?: number | undefined;
 }
 /** An attempt of a model call failed, and another follows. */
 export interface ModelRetryEvent extends Watch<'model.retry'> {
