@@ -288,7 +288,9 @@ describe('settings', () => {
     expect(without).not.toHaveProperty('tools');
     expect(without).not.toHaveProperty('tool_choice');
     const body = await bodyOf({ ...asked, tools: [lookup] });
-    expect(body.tools).toEqual([{ name: 'lookup', description: 'Looks up a key.', input_schema: lookup.schema }]);
+    expect(body.tools).toEqual([
+      { name: 'lookup', description: 'Looks up a key.', input_schema: { ...lookup.schema, additionalProperties: false }, strict: true },
+    ]);
     expect(body.tool_choice).toEqual({ type: 'auto', disable_parallel_tool_use: true });
   });
 

@@ -1,15 +1,5 @@
 import Anthropic from '@anthropic-ai/sdk';
-import type {
-  Asking,
-  Model,
-  ModelEvent,
-  ModelRequest,
-  ModelSettings,
-  StopReason,
-  StreamOptions,
-  ToolSpec,
-  Usage,
-} from '@guardloop/core/model';
+import type { Asking, Model, ModelEvent, ModelRequest, ModelSettings, Send, StopReason, StreamOptions, Usage } from '@guardloop/core/model';
 import {
   checkModelId,
   checkOptionNames,
@@ -30,9 +20,12 @@ import { isReadable, providerName, replayable } from './encode-items.js';
 import { anthropicWords } from './failure.js';
 import type { Container } from './native-message.js';
 import { writeNative } from './native-message.js';
+import { answerRules, toolRules } from './strict-schema.js';
 import type { ThinkingOptions } from './thinking.js';
 import { modelTraits } from './thinking.js';
+import { isTooComplex, TooComplex } from './too-complex.js';
 import type { ProviderTool } from './tool-fields.js';
+import { ToolOffer } from './tool-fields.js';
 import type { AnthropicPrices, TokenCounts } from './usage.js';
 import { addCounts, noTokens, toUsage } from './usage.js';
 import { toolNames } from './wire-names.js';
@@ -56,10 +49,16 @@ export interface AnthropicOptions extends ClientOptions {
    */
   readonly cache?: 'auto' | 'off' | undefined;
   /**
-   * How a structured answer is asked for. `native` (the default) uses `output_config.format` where the schema can be said in its subset of
-   * JSON Schema, and words in the system text where not; `prompt` always uses words, for models before Claude 4.5 and imitations of the API.
+   * How a structured answer is asked for. `native` uses `output_config.format` where the schema can be said in the API's subset of JSON
+   * Schema, and words in the system text where not; `prompt` always uses words. Left out: `native` for Claude 4.5 and later, `prompt` for
+   * earlier models and imitations of the API, which do not know the field.
    */
   readonly structuredOutput?: 'native' | 'prompt' | undefined;
+  /**
+   * Whether tools are sent as strict: those that ask for it, and those that leave it to `auto` as far as the API's limits for one request go.
+   * Left out: true for Claude 4.5 and later with no `client` or one of the SDK's `Anthropic`, since other platforms may not take it.
+   */
+  readonly strictTools?: boolean | undefined;
   /** Tools that Anthropic runs itself. Guardrails do not see their calls, so agents must list them as unguarded. */
   readonly providerTools?: readonly ProviderTool[] | undefined;
 }
@@ -76,17 +75,24 @@ const mostPauses = 8;
  */
 export function anthropic(modelId: string, options: AnthropicOptions = {}): Model {
   const where = checkOptions(modelId, options);
+  const traits = modelTraits(modelId);
+  const isOwnApi = options.client === undefined || options.client instanceof Anthropic;
+  const takesStrict = options.strictTools ?? (traits.takesSchemas && isOwnApi);
+  const structuredOutput = options.structuredOutput ?? (traits.takesSchemas ? 'native' : 'prompt');
   const setup: Setup = {
     prices: options.prices,
+    tooComplex: new TooComplex(),
     transport: new Transport(where, options),
     context: {
       model: modelId,
       settings: options.settings ?? {},
       maxTokens: options.maxTokens ?? defaultMaxTokens,
       thinking: options.thinking ?? {},
-      traits: modelTraits(modelId),
-      cache: options.cache ?? (options.client === undefined || options.client instanceof Anthropic ? 'auto' : 'off'),
-      structuredOutput: options.structuredOutput ?? 'native',
+      traits,
+      cache: options.cache ?? (isOwnApi ? 'auto' : 'off'),
+      structuredOutput,
+      strictTools: takesStrict ? 'auto' : 'none',
+      toolOffer: new ToolOffer(),
       providerTools: options.providerTools ?? [],
       headers: Object.fromEntries(Object.entries(options.headers ?? {}).map(([name, value]) => [name.toLowerCase(), value])),
     },
@@ -95,6 +101,7 @@ export function anthropic(modelId: string, options: AnthropicOptions = {}): Mode
     id: modelId,
     provider: providerName,
     ...(options.providerTools === undefined ? {} : { providerTools: options.providerTools.map(({ name }) => name) }),
+    strictRules: { ...(takesStrict ? { tools: toolRules } : {}), ...(structuredOutput === 'native' ? { output: answerRules } : {}) },
     stream: (request, streamOptions) => new AnthropicCall(setup, streamOptions).run(request),
   };
   return withClientRetries(model, options);
@@ -115,6 +122,7 @@ const optionNames: { readonly [K in keyof AnthropicOptions]-?: true } = {
   thinking: true,
   cache: true,
   structuredOutput: true,
+  strictTools: true,
   providerTools: true,
 };
 
@@ -130,7 +138,13 @@ function checkOptions(modelId: string, options: AnthropicOptions): string {
 interface Setup {
   readonly transport: Transport;
   readonly context: RequestContext;
+  readonly tooComplex: TooComplex;
   readonly prices: AnthropicPrices | undefined;
+}
+
+/** Holds the model to no schema but those of tools that must be strict. */
+function eased(context: RequestContext): RequestContext {
+  return { ...context, structuredOutput: 'prompt', strictTools: context.strictTools === 'auto' ? 'asked' : context.strictTools };
 }
 
 /** One model call: a request, or several where the provider pauses. */
@@ -145,6 +159,7 @@ class AnthropicCall {
   #counts: TokenCounts = noTokens;
   #answer: AnswerAssembly | undefined;
   #demands: readonly string[] = [];
+  #built: BuiltRequest | undefined;
 
   constructor(setup: Setup, { signal, isRetried, onConnect }: StreamOptions) {
     this.#setup = setup;
@@ -154,30 +169,55 @@ class AnthropicCall {
   }
 
   run(request: ModelRequest): AsyncIterable<ModelEvent> {
-    let built: BuiltRequest | undefined;
     return this.#http.run(
       () => {
-        built = buildRequest(request, this.#setup.context);
-        this.#demands = built.demands;
-        return { ...this.#ask(built, request.tools), warnings: built.warnings };
+        const { context, tooComplex } = this.#setup;
+        const built = this.#build(request, tooComplex.has(request) ? eased(context) : context);
+        const eases = tooComplex.takeWarning(request);
+        const warnings = eases === undefined ? [] : [{ type: 'warning', about: 'schema', message: eases } as const];
+        return { ...this.#ask(built, request), warnings: [...built.warnings, ...warnings] };
       },
       () => {
         const answer = this.#taken();
+        const built = this.#built;
         if (built === undefined || answer.stopReason !== 'pause_turn' || answer.calls().length > 0) return this.#ending(answer);
         if (this.#rounds > mostPauses) throw this.#http.protocolError(`Anthropic paused its answer more than ${mostPauses} times`);
         const begun = saidSoFar(this.#said);
-        return this.#ask(begun.content.length === 0 ? built : continuedRequest(built, begun, this.#container), request.tools);
+        return this.#ask(begun.content.length === 0 ? built : continuedRequest(built, begun, this.#container), request);
       },
     );
   }
 
-  #ask(built: BuiltRequest, tools: readonly ToolSpec[]): Asking {
+  #build(request: ModelRequest, context: RequestContext): BuiltRequest {
+    const built = buildRequest(request, context);
+    this.#built = built;
+    this.#demands = built.demands;
+    return built;
+  }
+
+  /** A request whose schemas are too much for the API goes again without those that nobody insisted on. */
+  #send(built: BuiltRequest, request: ModelRequest): Send {
+    const { transport, context, tooComplex } = this.#setup;
+    const send = transport.send(built, this.#isRetried);
+    if (!built.isEasable || this.#rounds > 1) return send;
+    return async (...given) => {
+      try {
+        return await send(...given);
+      } catch (error) {
+        if (!isTooComplex(error)) throw error;
+        tooComplex.add(request);
+        return transport.send(this.#build(request, eased(context)), this.#isRetried)(...given);
+      }
+    };
+  }
+
+  #ask(built: BuiltRequest, request: ModelRequest): Asking {
     this.#rounds += 1;
-    this.#answer = new AnswerAssembly(toolNames(tools), {
+    this.#answer = new AnswerAssembly(toolNames(request.tools), {
       broken: (what) => this.#http.protocolError(what),
       reported: (error) => frameFailure(error, anthropicWords, this.#http.state()),
     });
-    return { send: this.#setup.transport.send(built, this.#isRetried), sink: this.#answer };
+    return { send: this.#send(built, request), sink: this.#answer };
   }
 
   /** The answer that has come in, counted with those before it. Throws if it is not whole. */

@@ -1,6 +1,6 @@
 import type { MessageCreateParamsStreaming } from '@anthropic-ai/sdk/resources/messages';
 import type { JsonObject, JsonValue, ModelEvent, ModelRequest, ModelSettings } from '@guardloop/core/model';
-import { hasText, mergeSettings, wellFormed, wellFormedText } from '@guardloop/core/model';
+import { answerInWords, hasText, mergeSettings, wellFormed, wellFormedText } from '@guardloop/core/model';
 import type { WireMessage } from './blocks.js';
 import { isObject, textBlock } from './blocks.js';
 import { withCacheMarks } from './cache-marks.js';
@@ -9,12 +9,12 @@ import { encodeHistory } from './encode-history.js';
 import { providerName } from './encode-items.js';
 import type { Container } from './native-message.js';
 import { isAlive } from './native-message.js';
-import { outputSchema } from './output-schema.js';
 import { checkSettings, droppedSettings, samplingFields, stopSequences } from './request-settings.js';
 import { continues, withoutServerCalls } from './server-tools.js';
+import { answerSchema, StrictBudget } from './strict-schema.js';
 import type { ModelTraits, ThinkingOptions, ThinkingPlan } from './thinking.js';
 import { planThinking } from './thinking.js';
-import type { ProviderTool, ToolFields } from './tool-fields.js';
+import type { ProviderTool, StrictTools, ToolFields, ToolOffer } from './tool-fields.js';
 import { toolFields } from './tool-fields.js';
 import { withoutThinking } from './without-thinking.js';
 
@@ -28,6 +28,8 @@ export interface RequestContext {
   readonly traits: ModelTraits;
   readonly cache: 'auto' | 'off';
   readonly structuredOutput: 'native' | 'prompt';
+  readonly strictTools: StrictTools;
+  readonly toolOffer: ToolOffer;
   readonly providerTools: readonly ProviderTool[];
   /** The caller's own headers, in lower case. */
   readonly headers: Readonly<Record<string, string>>;
@@ -43,6 +45,8 @@ export interface BuiltRequest {
   readonly demands: readonly string[];
   /** What of the request is not sent, or is sent otherwise. */
   readonly warnings: readonly Warning[];
+  /** It holds the model to schemas though nobody insisted on it. */
+  readonly isEasable: boolean;
 }
 
 /** The API version that SDK 1 speaks has no sampling settings; this one has. */
@@ -57,12 +61,17 @@ export function buildRequest(request: ModelRequest, context: RequestContext): Bu
   const settings = mergeSettings(context.settings, request.settings);
   checkSettings(settings, model);
   const history = encodeHistory(request.messages);
+  const budget = new StrictBudget();
+  const answer = answerField(request, context, budget);
   const tools = toolFields({
     tools: request.tools,
     providerTools: context.providerTools,
     calledTools: history.calledTools,
     choice: request.toolChoice,
     parallelToolCalls: settings.parallelToolCalls,
+    offer: context.toolOffer,
+    strict: context.strictTools,
+    budget,
   });
   const isForced = tools.tool_choice?.type === 'any' || tools.tool_choice?.type === 'tool';
   const { lostNative, lacksThinking } = history.currentTurn;
@@ -81,12 +90,12 @@ export function buildRequest(request: ModelRequest, context: RequestContext): Bu
   const own = compact({
     model,
     max_tokens: plan.maxTokens,
-    system: systemText(request, context),
+    system: systemText(request, answer),
     tools: tools.tools as JsonValue | undefined,
     messages: messages as unknown as JsonValue,
     tool_choice: isForced && !traits.canBeForced ? unforced(tools) : tools.tool_choice,
     thinking: plan.thinking,
-    output_config: outputConfig(request, context, plan),
+    output_config: outputConfig(answer, plan),
     ...sampling.fields,
     stop_sequences: stopSequences(settings),
     metadata: userOf(settings),
@@ -95,6 +104,7 @@ export function buildRequest(request: ModelRequest, context: RequestContext): Bu
   });
   const extra = wellFormed(settings.extra?.[providerName] ?? {});
   const body = withCacheMarks(beside(extra, own), context.cache);
+  const schemaWarnings = tools.changes.map((message): Warning => ({ type: 'warning', about: 'schema', message }));
   const settingWarnings = [
     ...plan.dropped,
     ...sampling.dropped,
@@ -105,7 +115,8 @@ export function buildRequest(request: ModelRequest, context: RequestContext): Bu
     body: body as unknown as MessageCreateParamsStreaming,
     headers: headersFor(body, plan, { given: context.headers, settings }),
     demands: demandsOf(body),
-    warnings: [...history.warnings.map((warning): Warning => ({ type: 'warning', ...warning })), ...settingWarnings],
+    isEasable: answer !== undefined || tools.isEasable,
+    warnings: [...history.warnings.map((warning): Warning => ({ type: 'warning', ...warning })), ...schemaWarnings, ...settingWarnings],
   };
 }
 
@@ -136,9 +147,14 @@ function goOn(
   return { messages: withoutServerCalls(messages, new Set(lost.map(([id]) => id))), container: alive };
 }
 
-function systemText(request: ModelRequest, context: RequestContext): string | undefined {
-  const asked = request.output !== undefined && formatOf(request, context) === undefined ? inWords(request.output.schema) : '';
-  const system = [request.system, asked].filter(hasText).map(wellFormedText).join('\n\n');
+/** The schema for the API's own field; undefined where a structured answer is asked for in words, or none is. */
+function answerField({ output }: ModelRequest, { structuredOutput }: RequestContext, budget: StrictBudget): JsonObject | undefined {
+  return output === undefined || structuredOutput === 'prompt' ? undefined : answerSchema(output.schema, budget);
+}
+
+function systemText({ system: given, output }: ModelRequest, answer: JsonObject | undefined): string | undefined {
+  const asked = output !== undefined && answer === undefined ? answerInWords(output.schema) : '';
+  const system = [given, asked].filter(hasText).map(wellFormedText).join('\n\n');
   return system === '' ? undefined : system;
 }
 
@@ -154,18 +170,9 @@ function unforced({ tool_choice: choice }: ToolFields): JsonObject {
   return choice?.disable_parallel_tool_use === true ? { type: 'auto', disable_parallel_tool_use: true } : { type: 'auto' };
 }
 
-function outputConfig(request: ModelRequest, context: RequestContext, { effort }: ThinkingPlan): JsonObject | undefined {
-  const schema = formatOf(request, context);
+function outputConfig(schema: JsonObject | undefined, { effort }: ThinkingPlan): JsonObject | undefined {
   if (effort === undefined && schema === undefined) return undefined;
   return compact({ effort, format: schema === undefined ? undefined : { type: 'json_schema', schema: wellFormed(schema) } });
-}
-
-function formatOf(request: ModelRequest, context: RequestContext): JsonObject | undefined {
-  return request.output === undefined || context.structuredOutput === 'prompt' ? undefined : outputSchema(request.output.schema);
-}
-
-function inWords(schema: JsonObject): string {
-  return `Give your final answer as one JSON value that fits this JSON Schema, with no other words and no code fence around it:\n${JSON.stringify(schema)}`;
 }
 
 function userOf({ metadata }: ModelSettings): JsonObject | undefined {
@@ -212,8 +219,13 @@ function demandsOf(body: JsonObject): readonly string[] {
     ...(thinking === undefined ? [] : [`thinking ${String(thinking.type)}`]),
     ...(config === undefined ? [] : Object.keys(config).map((key) => `output_config.${key}`)),
     ...(choice?.type === 'any' || choice?.type === 'tool' ? ['a forced tool call'] : []),
+    ...(isHeld(body) ? ['strict tools (option strictTools)'] : []),
     `max_tokens ${String(body.max_tokens)}`,
   ];
+}
+
+function isHeld({ tools }: JsonObject): boolean {
+  return Array.isArray(tools) && tools.some((tool) => isObject(tool) && tool.strict === true);
 }
 
 function compact(fields: JsonObject): JsonObject {

@@ -7,6 +7,7 @@ import { lookup, request } from '../test/fake-api.js';
 import type { RequestContext } from './build-request.js';
 import { buildRequest } from './build-request.js';
 import { modelTraits } from './thinking.js';
+import { ToolOffer } from './tool-fields.js';
 
 const models = [
   'claude-3-5-sonnet-20241022',
@@ -215,6 +216,8 @@ function build(items: readonly Message[], { model, settings, more, context }: As
     traits: modelTraits(model),
     cache: 'auto',
     structuredOutput: 'native',
+    strictTools: 'auto',
+    toolOffer: new ToolOffer(),
     providerTools: [],
     headers: {},
     ...context,

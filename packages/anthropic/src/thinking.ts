@@ -32,6 +32,8 @@ export interface ModelTraits {
   readonly takesSampling: boolean;
   /** False if it refuses a tool choice that forces a call. */
   readonly canBeForced: boolean;
+  /** True if it can be held to a schema: Claude 4.5 and later. */
+  readonly takesSchemas: boolean;
   /** The most that `max_tokens` can be where a thinking budget is asked for, as far as that is known. */
   readonly mostTokens: number;
 }
@@ -80,17 +82,29 @@ export function modelTraits(model: string): ModelTraits {
     bindsHistory: false,
     takesSampling: true,
     canBeForced: true,
+    takesSchemas: false,
   } as const;
   const version = claudeVersion(model);
   if (version === undefined)
-    return { ...open, style: model.includes('claude') ? 'adaptive' : 'budget', mostTokens: Number.POSITIVE_INFINITY };
+    return {
+      ...open,
+      ...(model.includes('claude') ? { style: 'adaptive', takesSchemas: true } : { style: 'budget' }),
+      mostTokens: Number.POSITIVE_INFINITY,
+    };
   const { family, number } = version;
   const alwaysThinks = family === 'fable' || family === 'mythos';
   if (number < 406 && !alwaysThinks) {
     const mostTokens = family === 'opus' && number < 405 ? 32_000 : 64_000;
-    return { ...open, style: number < 307 ? 'none' : 'budget', mostTokens };
+    return { ...open, style: number < 307 ? 'none' : 'budget', takesSchemas: number >= 405, mostTokens };
   }
-  const newer = { ...open, style: 'adaptive', takesBudget: number === 406, takesSampling: number < 407, mostTokens: 128_000 } as const;
+  const newer = {
+    ...open,
+    style: 'adaptive',
+    takesBudget: number === 406,
+    takesSampling: number < 407,
+    takesSchemas: true,
+    mostTokens: 128_000,
+  } as const;
   if (number < 500 && !alwaysThinks) return newer;
   return { ...newer, isDefault: true, off: offOf(family, number), bindsHistory: number > 500, canBeForced: canBeForced(family, number) };
 }

@@ -2,6 +2,7 @@ import { isCited } from './anthropic-blocks.js';
 import type { Fields, Problems } from './anthropic-fields.js';
 import { contentOf, hasText, isFields, isThinking, isWhole, listOf, show, thinks } from './anthropic-fields.js';
 import { checkModel } from './anthropic-models.js';
+import { checkStrictSchema, checkStrictSize } from './anthropic-strict.js';
 import { checkToolChoice, checkTools } from './anthropic-tools.js';
 
 const bodyFields = new Set([
@@ -40,6 +41,7 @@ export function* checkSettings(body: Fields, apiVersion: string | undefined): Pr
   yield* checkSampling(body, apiVersion);
   yield* checkTools(body.tools);
   yield* checkToolChoice(body);
+  yield* checkStrictSize(body);
   yield* checkThinkingField(body);
   yield* checkOutput(body);
   yield* checkCacheMarks(body);
@@ -115,37 +117,8 @@ function* checkOutput({ output_config: config, messages }: Fields): Problems {
   const { format } = config;
   if (format === undefined || format === null) return;
   if (listOf(messages).flatMap(contentOf).some(isCited)) yield 'output_config.format: not beside documents that are to be cited';
-  if (isFields(format) && format.type === 'json_schema') yield* checkOutputSchema(format.schema, 'output_config.format.schema');
+  if (isFields(format) && format.type === 'json_schema') yield* checkStrictSchema(format.schema, 'output_config.format.schema');
   else yield 'output_config.format: not a json_schema with a schema';
-}
-
-const refusedKeywords = [
-  'minimum',
-  'maximum',
-  'exclusiveMinimum',
-  'exclusiveMaximum',
-  'multipleOf',
-  'minLength',
-  'maxLength',
-  'maxItems',
-  'uniqueItems',
-  'patternProperties',
-  'prefixItems',
-  'propertyNames',
-  'oneOf',
-  'not',
-  'if',
-];
-
-function* checkOutputSchema(schema: unknown, place: string): Problems {
-  if (!isFields(schema)) return yield `${place}: not a schema`;
-  for (const keyword of refusedKeywords) if (schema[keyword] !== undefined) yield `${place}.${keyword}: not in structured output`;
-  if (schema.type === 'object' && schema.additionalProperties !== false) yield `${place}.additionalProperties: must be false`;
-  for (const [name, property] of Object.entries(isFields(schema.properties) ? schema.properties : {})) {
-    yield* checkOutputSchema(property, `${place}.properties.${name}`);
-  }
-  if (schema.items !== undefined) yield* checkOutputSchema(schema.items, `${place}.items`);
-  for (const [index, option] of listOf(schema.anyOf).entries()) yield* checkOutputSchema(option, `${place}.anyOf.${index}`);
 }
 
 function* checkCacheMarks(body: Fields): Problems {

@@ -1,5 +1,6 @@
 import type { Fields, Problems } from './anthropic-fields.js';
 import { isFields, isWord, listOf, show, wordRule } from './anthropic-fields.js';
+import { checkStrictSchema } from './anthropic-strict.js';
 
 const keyRule = /^[a-zA-Z0-9_.-]{1,64}$/;
 
@@ -20,6 +21,7 @@ export function* checkTools(tools: unknown): Problems {
     if (isOwn && !(isFields(tool.input_schema) && tool.input_schema.type === 'object'))
       yield `${place}.input_schema: not a schema of an object`;
     if (isOwn) yield* checkInputSchema(tool.input_schema, `${place}.input_schema`);
+    if (tool.strict === true) yield* checkStrictSchema(tool.input_schema, `${place}.input_schema`);
   }
 }
 
