@@ -24,6 +24,8 @@ export interface AssemblyOptions {
   readonly prices: Prices | undefined;
   /** Who answers. */
   readonly server: string;
+  /** Most that an answer may hold. */
+  readonly maxChars: number;
   /** Makes the error for a breach of the protocol: a sentence without its full stop. */
   protocolError(what: string, isRetryable: boolean): GuardloopError;
   /** Makes the error for an error that the provider put into the stream. */
@@ -65,6 +67,7 @@ export class ResponsesAssembly implements AnswerAssembly {
   readonly #items = new OutputItems();
   /** Of the frame that is looked at. */
   #events: ModelEvent[] = [];
+  #size = 0;
   #status: string | undefined;
   #incompleteReason = '';
   /** Who refused, in words that are safe to show. */
@@ -101,6 +104,7 @@ export class ResponsesAssembly implements AnswerAssembly {
     }
     const fields = recordOf(value);
     this.#events = [];
+    if (fields?.item !== undefined) this.#grow(data.length);
     if (fields !== undefined) this.#take(fields, textOf(fields.type) || frame.event);
     return this.#events;
   }
@@ -221,6 +225,7 @@ export class ResponsesAssembly implements AnswerAssembly {
   /** Gives out a piece of text or reasoning. */
   #give(open: OpenItem, key: string, text: string): void {
     if (text === '') return;
+    this.#grow(text.length);
     open.given.set(key, (open.given.get(key) ?? '') + text);
     this.hasDelivered = true;
     this.#events.push({ type: open.type === 'message' ? 'text.delta' : 'reasoning.delta', text });
@@ -228,8 +233,15 @@ export class ResponsesAssembly implements AnswerAssembly {
 
   #giveInput(open: OpenItem, text: string): void {
     if (text === '') return;
+    this.#grow(text.length);
     open.input += text;
     this.#events.push({ type: 'tool.delta', index: open.callIndex, text });
+  }
+
+  #grow(chars: number): void {
+    const { maxChars } = this.#options;
+    this.#size += chars;
+    if (this.#size > maxChars) throw this.#options.protocolError(`The answer is longer than ${maxChars} characters`, false);
   }
 
   #supported(item: unknown): Fields {

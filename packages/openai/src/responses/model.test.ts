@@ -336,13 +336,16 @@ describe('an answer that is none', () => {
     }
   });
 
-  test.each(['content_filter', 'content_policy_violation'])('the content filter refuses in the middle (%s)', async (code) => {
-    const failed = { type: 'response.failed', response: { status: 'failed', error: { code, message: 'SECRET' } } };
-    for (const event of [failed, { type: 'error', code, message: 'SECRET' }, { type: 'error', error: { code, message: 'SECRET' } }]) {
-      const answer = await answered([created, ...streamed(hello, 0), event]);
-      expect(answer).toMatchObject({ calls: [], end: { stopReason: 'refusal', detail: 'content filter' } });
-    }
-  });
+  test.each(['content_filter', 'content_policy_violation', 'bio_policy', 'misalignment_policy_violation'])(
+    'the content filter refuses in the middle (%s)',
+    async (code) => {
+      const failed = { type: 'response.failed', response: { status: 'failed', error: { code, message: 'SECRET' } } };
+      for (const event of [failed, { type: 'error', code, message: 'SECRET' }, { type: 'error', error: { code, message: 'SECRET' } }]) {
+        const answer = await answered([created, ...streamed(hello, 0), event]);
+        expect(answer).toMatchObject({ calls: [], end: { stopReason: 'refusal', detail: 'content filter' } });
+      }
+    },
+  );
 
   test.each<[string, object, object]>([
     [
@@ -361,6 +364,13 @@ describe('an answer that is none', () => {
     const later = await failedOn(created, ...streamed(hello, 0), event);
     expect(later.error).toMatchObject({ code: 'MODEL_FAILED', isRetryable: false, details: { delivered: true } });
     for (const { error } of [first, later]) expect(JSON.stringify([error.message, error.details])).not.toContain('SECRET');
+  });
+
+  test('an image that the provider cannot take is not asked for again', async () => {
+    for (const code of ['image_too_large', 'invalid_image', 'failed_to_download_image']) {
+      const { error } = await failedOn(created, { type: 'response.failed', response: { status: 'failed', error: { code } } });
+      expect(error).toMatchObject({ code: 'MODEL_FAILED', isRetryable: false, details: { type: code } });
+    }
   });
 
   test('what a failed response used is told with the error', async () => {
@@ -412,7 +422,7 @@ describe('an answer that is none', () => {
   });
 });
 
-describe('the bytes of a stream', () => {
+describe('the bytes of a stream', { timeout: 30_000 }, () => {
   const whole = new TextEncoder().encode(`${sse([...answerOf(...items), { type: 'response.future', deep: ['東京'] }])}data: [DONE]\n\n`);
   const read = (chunks: readonly Uint8Array[]): Promise<ModelEvent[]> => eventsOf(responses({ fetch: chunked(chunks) }));
 
@@ -425,6 +435,7 @@ describe('the bytes of a stream', () => {
         names: new Map(),
         server: '127.0.0.1',
         prices: undefined,
+        maxChars: 100_000,
         protocolError: failed,
         providerError: failed,
       });
@@ -469,10 +480,21 @@ describe('the bytes of a stream', () => {
     );
   });
 
-  test('of one event are bounded', async () => {
+  test('of one event, and of an answer, are bounded', async () => {
     server.answers = [streams(...answerOf(message('msg_1', 'x'.repeat(5_000))))];
     const { error } = await failing(responses({ maxEventChars: 1_000 }));
     expect(error).toMatchObject({ code: 'MODEL_PROTOCOL', isRetryable: false });
+    const piece = { type: 'response.output_text.delta', item_id: 'msg_1', output_index: 0, content_index: 0, delta: 'x'.repeat(500) };
+    const item = (index: number): object => ({
+      type: 'response.output_item.added',
+      output_index: index,
+      item: call(`fc_${index}`, `c${index}`, ''),
+    });
+    for (const endless of [Array.from({ length: 50 }, () => piece), Array.from({ length: 200 }, (_, index) => item(index))]) {
+      server.answers = [streams(created, ...endless, completed([]))];
+      const { error: tooLong } = await failing(responses({ maxEventChars: 1_000 }));
+      expect(tooLong).toMatchObject({ code: 'MODEL_PROTOCOL', message: expect.stringContaining('longer than 16000') as string });
+    }
   });
 });
 

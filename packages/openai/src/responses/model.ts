@@ -12,6 +12,8 @@ import { RequestMaker } from './request.js';
 import { responsesProvider } from './transcript.js';
 
 const defaultMaxEventChars = 8 * 1024 * 1024;
+/** What an answer may hold in all, in longest events. */
+const mostEvents = 16;
 const words = openaiWords(responsesProvider);
 
 /**
@@ -78,6 +80,7 @@ class ResponsesModel implements Model {
       names,
       server: this.#dialect.server,
       prices: this.#options.prices,
+      maxChars: mostEvents * (this.#options.maxEventChars ?? defaultMaxEventChars),
       protocolError: (what, isRetryable) => call.protocolError(what, isRetryable),
       providerError: (error) => frameFailure(error, words, call.state()),
     });
