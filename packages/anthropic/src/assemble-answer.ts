@@ -82,6 +82,7 @@ export class AnswerAssembly implements FrameSink {
   push({ event, data }: SseFrame): readonly ModelEvent[] {
     if (!known.has(event) || data.trim() === '' || data === '[DONE]') return [];
     this.#frame = data.length;
+    if (isTooDeep(data)) throw this.#faults.broken('Anthropic sent an event that is nested too deep');
     let fields: unknown;
     try {
       fields = JSON.parse(data);
@@ -293,7 +294,26 @@ function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
 }
 
+/** Levels of JSON: what is read recursively later on must not fill the stack. */
+const mostLevels = 1_000;
+
+function isTooDeep(json: string): boolean {
+  if (json.length <= mostLevels) return false;
+  let level = 0;
+  let isText = false;
+  for (let index = 0; index < json.length; index += 1) {
+    const letter = json.charAt(index);
+    if (isText && letter === '\\') index += 1;
+    else if (letter === '"') isText = !isText;
+    else if (!isText && (letter === '{' || letter === '[')) level += 1;
+    else if (!isText && (letter === '}' || letter === ']')) level -= 1;
+    if (level > mostLevels) return true;
+  }
+  return false;
+}
+
 function parse(json: string): JsonValue | undefined {
+  if (isTooDeep(json)) return undefined;
   try {
     return JSON.parse(json) as JsonValue;
   } catch {
