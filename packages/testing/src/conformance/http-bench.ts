@@ -52,7 +52,7 @@ export async function httpBench(provider: FakeProvider): Promise<ModelBench> {
     extra: provider.extra,
     async close() {
       server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
+      if (server.listening) await new Promise((resolve) => server.close(resolve));
     },
   };
 }

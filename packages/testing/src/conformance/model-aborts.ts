@@ -94,6 +94,22 @@ export function testModelAborts(use: () => ModelBench): void {
     }
   });
 
+  it('an abort ends the wait before a further attempt', async () => {
+    const bench = use();
+    const { retryingModel: model } = bench;
+    if (model === undefined) return;
+    bench.reply({ type: 'status', status: 429, secret: 'wait', retryAfter: 30 });
+    const { signal, abort } = new Aborter();
+    const reading = failure(model, requestOf(hello), { signal });
+    await waitFor(() => bench.requests.length === 1);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    const abortedAt = performance.now();
+    abort();
+    await reading;
+    expect(performance.now() - abortedAt).toBeLessThan(promptMs);
+    expect(bench.requests).toHaveLength(1);
+  });
+
   it('a reader that leaves, after whichever event, leaves the connection and no listener', async () => {
     const bench = use();
     bench.reply({ type: 'hang', text: 'Hel' });

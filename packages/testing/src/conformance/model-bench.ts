@@ -68,5 +68,6 @@ export interface ModelBench {
   toolNames(body: unknown): readonly string[];
   /** Fields of the provider's requests for which the contract has no setting, with values that it takes: they must pass through. */
   readonly extra?: JsonObject | undefined;
+  /** May be called twice. */
   close(): Promise<void>;
 }

@@ -55,6 +55,13 @@ export function testModelFailures(use: () => ModelBench): void {
     },
   );
 
+  it('a provider that cannot be reached is MODEL_FAILED, and may be asked again', async () => {
+    await use().close();
+    const { error, events } = await failure(use().model, requestOf(hello));
+    expect(error).toMatchObject({ code: 'MODEL_FAILED', isRetryable: true, details: { delivered: false } });
+    expect(events).toEqual([]);
+  });
+
   it('a model that was made to retry does so, unless its caller repeats failed calls itself', async () => {
     const bench = use();
     const { retryingModel: model } = bench;

@@ -1,4 +1,4 @@
-import type { JsonValue, Message } from '@guardloop/core/model';
+import type { JsonValue, Message, Part } from '@guardloop/core/model';
 import { expect, it } from 'vitest';
 import { drain, lastBody } from './drain.js';
 import { assistantItem, hello, recordOf, requestOf, resultItem, userItem } from './items.js';
@@ -81,6 +81,45 @@ export function testModelRounds(use: () => ModelBench): void {
     await drain(bench.model, requestOf(messages, { turn: 2 }));
     await drain(bench.model, requestOf(messages, { turn: 2, toolChoice: 'none' }));
     expect(bench.requests).toHaveLength(3);
+  });
+
+  it('an image or a file of a user or a tool is sent, or a warning names its item once', async () => {
+    const bench = use();
+    const media: readonly Part[] = [
+      { type: 'image', mediaType: 'image/png', data: `${'A'.repeat(40)}1000` },
+      { type: 'image', mediaType: 'image/x-odd', data: `${'A'.repeat(40)}2000` },
+      { type: 'image', url: 'https://example.com/3000.png' },
+      { type: 'file', mediaType: 'application/pdf', data: `${'A'.repeat(40)}4000`, name: 'a.pdf' },
+      { type: 'file', mediaType: 'application/x-odd', data: `${'A'.repeat(40)}5000` },
+      { type: 'file', mediaType: 'application/pdf', url: 'https://example.com/6000.pdf' },
+    ];
+    for (const [index, part] of media.entries()) {
+      const call = { id: '1.0', name: 'find', input: {} };
+      const given: Message[] = [
+        userItem('r/i1', '', { parts: [{ type: 'text', text: 'Look.' }, part] }),
+        assistantItem('r/1', { text: 'So.' }),
+      ];
+      const found: Message[] = [
+        ...hello,
+        assistantItem('r/1', { calls: [call] }),
+        resultItem('1.0', [{ type: 'text', text: 'found' }, part]),
+      ];
+      for (const [messages, item] of [
+        [given, 'r/i1'],
+        [found, 'r/1.0'],
+      ] as const) {
+        messages.push(userItem('r/i2', 'Go on.'));
+        bench.reply({ type: 'answer', text: ['ok'] }, { type: 'answer', text: ['ok'] });
+        const { events } = await drain(bench.model, requestOf(messages));
+        const isSent = lastBody(bench).includes(
+          part.type !== 'text' && part.data !== undefined ? part.data : `https://example.com/${index + 1}000`,
+        );
+        const warned = events.flatMap((event) => (event.type === 'warning' && event.about === 'part' ? [event.item] : []));
+        if (!isSent || warned.length > 0) expect(warned, `warnings about ${JSON.stringify(part)}`).toEqual([item]);
+        const later = await drain(bench.model, requestOf(messages, { turn: 2 }));
+        expect(later.events.filter(({ type }) => type === 'warning')).toEqual([]);
+      }
+    }
   });
 
   it('each item is read once in its life, however long the transcript grows', async () => {

@@ -1,6 +1,7 @@
 import type { Model, ModelEvent } from '@guardloop/core/model';
 import { GuardloopError } from '@guardloop/core/model';
 import { describe, expect, it } from 'vitest';
+import { patient } from './drain.js';
 import { randomFrom } from './histories.js';
 import { requestOf, userItem } from './items.js';
 import type { RecordedError, RecordedStream } from './recordings.js';
@@ -35,7 +36,7 @@ export function streamConformance(name: string, { model, recordings, cuts = 60 }
     const isEventStream = (recording.contentType ?? eventStream) === eventStream;
     const places = samplePlaces(recording.bytes, cuts);
 
-    it('in every framing, whole and in pieces', async () => {
+    it('in every framing, whole and in pieces', patient, async () => {
       for (const { name: framing, frame } of isEventStream ? framings : framings.slice(0, 1)) {
         const bytes = framing === 'as recorded' ? recording.bytes : encode(frame(decode(recording.bytes)));
         const random = randomFrom(bytes.length);
@@ -47,33 +48,37 @@ export function streamConformance(name: string, { model, recordings, cuts = 60 }
       }
     });
 
-    it('byte by byte', async () => {
+    it('byte by byte', patient, async () => {
       const chunks = Array.from(recording.bytes, (byte) => Uint8Array.of(byte));
       expect(await replayed(recording, chunks)).toEqual(expected);
     });
 
-    it('cut in two anywhere', async () => {
+    it('cut in two anywhere', patient, async () => {
       for (const at of places) {
         const { bytes } = recording;
         expect(await replayed(recording, [bytes.subarray(0, at), bytes.subarray(at)]), `cut at byte ${at}`).toEqual(expected);
       }
     });
 
-    it('ended too early anywhere: as a failure without end and calls, or as the whole answer if that was known to be whole', async () => {
-      for (const at of places) {
-        const { events, error } = await replayed(recording, [recording.bytes.subarray(0, at)]);
-        const where = `ended at byte ${at}`;
-        if (error === undefined) expect(events.map(withoutCounts), where).toEqual(recording.events.map(withoutCounts));
-        else {
-          expect(error.code, where).toMatch(/^MODEL_(PROTOCOL|FAILED)$/);
-          expect(events, where).toEqual(recording.events.slice(0, events.length));
-          expect(events.filter(isOfTheEnd), where).toEqual([]);
+    it(
+      'ended too early anywhere: as a failure without end and calls, or as the whole answer if that was known to be whole',
+      patient,
+      async () => {
+        for (const at of places) {
+          const { events, error } = await replayed(recording, [recording.bytes.subarray(0, at)]);
+          const where = `ended at byte ${at}`;
+          if (error === undefined) expect(events.map(withoutCounts), where).toEqual(recording.events.map(withoutCounts));
+          else {
+            expect(error.code, where).toMatch(/^MODEL_(PROTOCOL|FAILED)$/);
+            expect(events, where).toEqual(recording.events.slice(0, events.length));
+            expect(events.filter(isOfTheEnd), where).toEqual([]);
+          }
         }
-      }
-    });
+      },
+    );
   });
 
-  it(`${name} reads all recordings at the same time`, async () => {
+  it(`${name} reads all recordings at the same time`, patient, async () => {
     const random = randomFrom(recordings.length);
     const byName = new Map(recordings.map((recording) => [recording.name, recording]));
     const shared = model(async (_input, init) => {
