@@ -74,7 +74,19 @@ export class AttemptedCall implements AsyncIterableIterator<ModelEvent> {
         this.#ready = [];
         this.#passed = 0;
       }
-      await this.#pull();
+      if (this.#resumesAt !== undefined && !(await this.#rest(this.#resumesAt))) continue;
+      let result: IteratorResult<ModelEvent>;
+      try {
+        this.#stream ??= this.#model.stream(this.#request, this.#policy.options)[Symbol.asyncIterator]();
+        result = await this.#stream.next();
+      } catch (thrown) {
+        if (!this.#isOver) this.#fail(modelFailure(this.#model, thrown));
+        continue;
+      }
+      if (this.#isOver) continue;
+      if (result.done) this.#fail(missingEnd(this.#model));
+      else if (this.#hasDelivered && (result.value.type === 'text.delta' || result.value.type === 'reasoning.delta')) return result;
+      else this.#take(result.value);
     }
   }
 
@@ -91,25 +103,13 @@ export class AttemptedCall implements AsyncIterableIterator<ModelEvent> {
     return { done: true, value: undefined };
   }
 
-  async #pull(): Promise<void> {
-    if (this.#resumesAt !== undefined) {
-      await this.#wait(this.#resumesAt - this.#policy.clock.now());
-      this.#resumesAt = undefined;
-      if (this.#isOver) return;
-      const { signal } = this.#policy.options;
-      if (signal.aborted) throw this.#end(abortedCall(this.#model, signal));
-    }
-    let result: IteratorResult<ModelEvent>;
-    try {
-      this.#stream ??= this.#model.stream(this.#request, this.#policy.options)[Symbol.asyncIterator]();
-      result = await this.#stream.next();
-    } catch (thrown) {
-      if (!this.#isOver) this.#fail(modelFailure(this.#model, thrown));
-      return;
-    }
-    if (this.#isOver) return;
-    if (result.done) this.#fail(missingEnd(this.#model));
-    else this.#take(result.value);
+  /** Waits until the next attempt is due. False: the reader has left meanwhile. */
+  async #rest(until: number): Promise<boolean> {
+    const { clock, options } = this.#policy;
+    await this.#wait(until - clock.now());
+    this.#resumesAt = undefined;
+    if (options.signal.aborted && !this.#isOver) throw this.#end(abortedCall(this.#model, options.signal));
+    return !this.#isOver;
   }
 
   #take(event: ModelEvent): void {

@@ -53,12 +53,15 @@ export function withTimeouts(model: Model, options: TimeoutOptions): Model {
 
 const names: readonly BoundName[] = ['connectMs', 'firstEventMs', 'betweenEventsMs', 'totalMs'];
 
-const missed: { readonly [K in BoundName]: string } = {
+const words: { readonly [K in BoundName]: string } = {
   connectMs: 'did not begin to answer',
   firstEventMs: 'gave no first event',
   betweenEventsMs: 'gave no further event',
   totalMs: 'did not end its answer',
 };
+
+type Read = IteratorResult<ModelEvent, undefined>;
+const over: Read = { done: true, value: undefined };
 
 class TimedCall implements AsyncIterableIterator<ModelEvent> {
   readonly #controller = new AbortController();
@@ -70,10 +73,13 @@ class TimedCall implements AsyncIterableIterator<ModelEvent> {
   #isWhole = false;
   #retries = 0;
   #isOver = false;
-  /** Sets the timer of the read that is under way anew. */
-  #rearm: (() => void) | undefined;
-  /** Ends the read that is under way, for a reader that has left. */
-  #settle: (() => void) | undefined;
+  /** Since when the reader waits for an event, and how to settle that. */
+  #waitsSince: number | undefined;
+  #resolve: (read: Read) => void = () => undefined;
+  #reject: (failure: unknown) => void = () => undefined;
+  /** One timer for many reads: when it fires too early for the read under way, it is set again. */
+  #stopTimer: (() => void) | undefined;
+  #firesAt = none;
 
   constructor(
     private readonly model: Model,
@@ -85,28 +91,27 @@ class TimedCall implements AsyncIterableIterator<ModelEvent> {
     return this;
   }
 
-  async next(): Promise<IteratorResult<ModelEvent, undefined>> {
-    if (this.#isOver) return { done: true, value: undefined };
-    try {
-      this.#stream ??= this.#open();
-      const result = await this.#read(this.#stream.next());
-      if (result === undefined || result.done) {
-        this.#close();
-        return { done: true, value: undefined };
+  next(): Promise<Read> {
+    if (this.#isOver) return Promise.resolve(over);
+    return new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+      try {
+        this.#stream ??= this.#open();
+        this.#waitsSince = this.bounds.clock.now();
+        this.#stream.next().then(this.#take, this.#fail);
+        this.#arm();
+      } catch (thrown) {
+        this.#fail(thrown);
       }
-      this.#note(result.value);
-      return result;
-    } catch (thrown) {
-      this.#close();
-      throw thrown;
-    }
+    });
   }
 
-  async return(): Promise<IteratorResult<ModelEvent, undefined>> {
+  async return(): Promise<Read> {
     this.#close();
-    this.#settle?.();
+    this.#resolve(over);
     leaveStream(this.#stream);
-    return { done: true, value: undefined };
+    return over;
   }
 
   #open(): AsyncIterator<ModelEvent> {
@@ -116,7 +121,6 @@ class TimedCall implements AsyncIterableIterator<ModelEvent> {
     else options.signal.addEventListener('abort', this.#abort, { once: true });
     const onConnect = (): void => {
       this.#isConnected = true;
-      this.#rearm?.();
       options.onConnect?.();
     };
     return this.model.stream(request, { ...options, signal: this.#controller.signal, onConnect })[Symbol.asyncIterator]();
@@ -124,75 +128,89 @@ class TimedCall implements AsyncIterableIterator<ModelEvent> {
 
   readonly #abort = (): void => {
     this.#controller.abort(this.call.options.signal.reason);
-    this.#rearm?.();
+    this.#disarm();
+  };
+
+  readonly #take = (result: IteratorResult<ModelEvent>): void => {
+    if (this.#isOver) return;
+    this.#waitsSince = undefined;
+    if (result.done) this.#close();
+    else this.#note(result.value);
+    this.#resolve(result.done ? over : result);
+  };
+
+  readonly #fail = (thrown: unknown): void => {
+    if (this.#isOver) return;
+    this.#close();
+    this.#reject(thrown);
   };
 
   #close(): void {
     this.#isOver = true;
+    this.#waitsSince = undefined;
+    this.#disarm();
     this.call.options.signal.removeEventListener('abort', this.#abort);
   }
 
   #note(event: ModelEvent): void {
-    if (event.type === 'retry') this.#retries += 1;
-    if (event.type === 'retry' || event.type === 'warning') return;
+    const { type } = event;
+    if (type === 'retry') this.#retries += 1;
+    if (type === 'retry' || type === 'warning') return;
     this.#isConnected = true;
     this.#hasBegun = true;
-    if (event.type === 'end') this.#isWhole = true;
-    if (event.type === 'text.delta' || event.type === 'reasoning.delta') this.#hasDelivered ||= event.text !== '';
+    if (type === 'text.delta' || type === 'reasoning.delta') this.#hasDelivered ||= event.text !== '';
+    if (type !== 'end') return;
+    this.#isWhole = true;
+    this.#disarm();
   }
 
-  /** Waits for an event, but no longer than the bounds let it. Undefined: the reader has left. */
-  #read(reading: Promise<IteratorResult<ModelEvent>>): Promise<IteratorResult<ModelEvent> | undefined> {
+  /** Sees to it that the timer fires no later than the first bound. */
+  #arm(): void {
+    let at = none;
+    for (const name of names) at = Math.min(at, this.#deadline(name));
+    if (at >= this.#firesAt) return;
+    this.#disarm();
     const { clock } = this.bounds;
-    const from = clock.now();
-    return new Promise((resolve, reject) => {
-      let stopTimer: (() => void) | undefined;
-      const rest = (): void => {
-        stopTimer?.();
-        stopTimer = undefined;
-        this.#rearm = undefined;
-        this.#settle = undefined;
-      };
-      const giveUp = (name: BoundName): void => {
-        rest();
-        this.#controller.abort(new DOMException(`The bound ${name} of this call has passed.`, 'TimeoutError'));
-        leaveStream(this.#stream);
-        reject(this.#failure(name));
-      };
-      this.#rearm = () => {
-        stopTimer?.();
-        const next = this.#nextBound(from);
-        stopTimer = next && clock.after(Math.max(0, next.at - clock.now()), () => giveUp(next.name));
-      };
-      this.#settle = () => {
-        rest();
-        resolve(undefined);
-      };
-      reading.then(
-        (result) => {
-          rest();
-          resolve(result);
-        },
-        (thrown) => {
-          rest();
-          reject(thrown);
-        },
-      );
-      this.#rearm();
-    });
+    this.#firesAt = at;
+    this.#stopTimer = clock.after(Math.max(0, at - clock.now()), this.#fire);
   }
 
-  /** The bound that is passed first if nothing comes. `from`: when the reader began to wait. None where the call is over anyway. */
-  #nextBound(from: number): { readonly name: BoundName; readonly at: number } | undefined {
-    if (this.#isWhole || this.call.options.signal.aborted) return undefined;
-    const since = { connectMs: this.#startedAt, firstEventMs: this.#startedAt, betweenEventsMs: from, totalMs: this.#startedAt };
-    const isPast = { connectMs: this.#isConnected, firstEventMs: this.#hasBegun, betweenEventsMs: !this.#hasBegun, totalMs: false };
-    let first: { readonly name: BoundName; readonly at: number } | undefined;
-    for (const name of names) {
-      const at = since[name] + this.bounds[name];
-      if (!isPast[name] && at < (first?.at ?? none)) first = { name, at };
+  #disarm(): void {
+    this.#stopTimer?.();
+    this.#stopTimer = undefined;
+    this.#firesAt = none;
+  }
+
+  readonly #fire = (): void => {
+    const firedAt = this.#firesAt;
+    this.#disarm();
+    const missed = names.find((name) => this.#deadline(name) <= firedAt);
+    if (missed === undefined) {
+      this.#arm();
+      return;
     }
-    return first;
+    this.#controller.abort(new DOMException(`The bound ${missed} of this call has passed.`, 'TimeoutError'));
+    leaveStream(this.#stream);
+    this.#fail(this.#failure(missed));
+  };
+
+  /** When a bound is passed if nothing comes; never, where it does not hold now, nobody waits, or the call is over anyway. */
+  #deadline(name: BoundName): number {
+    const from = this.#waitsSince;
+    if (from === undefined || this.#isWhole || this.call.options.signal.aborted) return none;
+    const ms = this.bounds[name];
+    switch (name) {
+      case 'connectMs':
+        return this.#isConnected ? none : this.#startedAt + ms;
+      case 'firstEventMs':
+        return this.#hasBegun ? none : this.#startedAt + ms;
+      case 'betweenEventsMs':
+        return this.#hasBegun ? from + ms : none;
+      case 'totalMs':
+        return this.#startedAt + ms;
+      default:
+        return name satisfies never;
+    }
   }
 
   #failure(name: BoundName): GuardloopError {
@@ -200,7 +218,7 @@ class TimedCall implements AsyncIterableIterator<ModelEvent> {
     const ms = this.bounds[name];
     return new GuardloopError(
       'MODEL_FAILED',
-      `Model ${id} ${missed[name]} within ${ms} ms. Try again later, or raise \`${name}\` of withTimeouts.`,
+      `Model ${id} ${words[name]} within ${ms} ms. Try again later, or raise \`${name}\` of withTimeouts.`,
       {
         isRetryable: !this.#hasDelivered,
         details: { provider, model: id, timeout: name, ms, attempts: 1 + this.#retries, delivered: this.#hasDelivered },
