@@ -40,6 +40,8 @@ export interface AssemblyOptions {
 
 type Fields = Record<string, unknown>;
 
+const nothing: readonly ModelEvent[] = [];
+const noDetails: readonly unknown[] = [];
 const reasoningTexts = ['reasoning_content', 'reasoning'] as const;
 
 /**
@@ -58,6 +60,8 @@ export class ChatAssembly implements AnswerAssembly {
   readonly #tags: ThinkTags;
   readonly #reasoning: Record<string, string> = {};
   readonly #reasoningDetails: JsonValue[] = [];
+  /** Of the frame that is being taken. */
+  #events: ModelEvent[] = [];
   #text = '';
   #size = 0;
   #hasChoice = false;
@@ -85,15 +89,21 @@ export class ChatAssembly implements AnswerAssembly {
     return this.#usage === undefined ? undefined : readUsage(this.#usage, requests, this.#options.prices);
   }
 
-  /** The events of one frame. Throws what the server reports as an error, and what breaks the protocol. */
-  *push(frame: SseFrame): Generator<ModelEvent> {
-    const data = frame.data.trim();
-    if (data === '' || this.isDone) return;
+  /** The events of one frame. Throws what the server reports as an error, and what breaks the protocol, after what came before it. */
+  push({ data: given, event }: SseFrame): Iterable<ModelEvent> {
+    const data = given.trim();
+    if (data === '' || this.isDone) return nothing;
     if (data === '[DONE]') {
       this.isDone = true;
-      return;
+      return nothing;
     }
-    yield* this.#take(this.#parsed(data, frame.event), frame.event);
+    this.#events = [];
+    try {
+      this.#take(this.#parsed(data, event), event);
+    } catch (error) {
+      return failing(this.#events, error);
+    }
+    return this.#events;
   }
 
   #parsed(data: string, event: string): unknown {
@@ -105,7 +115,7 @@ export class ChatAssembly implements AnswerAssembly {
     }
   }
 
-  *#take(chunk: unknown, event: string): Generator<ModelEvent> {
+  #take(chunk: unknown, event: string): void {
     const error = errorIn(chunk, event);
     if (error !== undefined) {
       if (!isContentFilter(error)) throw this.#options.providerError(error);
@@ -114,14 +124,15 @@ export class ChatAssembly implements AnswerAssembly {
     }
     const fields = recordOf(chunk);
     if (fields === undefined) return;
-    const choices: readonly unknown[] = Array.isArray(fields.choices) ? fields.choices : [];
-    const choice = choices.map(recordOf).find((candidate) => candidate !== undefined && (candidate.index ?? 0) === 0);
+    const choice = firstChoice(fields.choices);
     this.#usage = laterUsage(this.#usage, fields, choice);
     if (choice === undefined) return;
     this.#hasChoice = true;
-    yield* this.#takeDelta(this.#deltaOf(choice));
-    if (typeof choice.finish_reason === 'string' && choice.finish_reason.trim() !== '') this.#finish = choice.finish_reason;
-    if (this.#finish !== undefined && finishKind(this.#finish) === 'error') throw this.#options.providerError(stopError(this.#finish));
+    this.#takeDelta(this.#deltaOf(choice));
+    const { finish_reason: reason } = choice;
+    if (typeof reason !== 'string' || reason.trim() === '') return;
+    this.#finish = reason;
+    if (finishKind(reason) === 'error') throw this.#options.providerError(stopError(reason));
   }
 
   /** A whole message counts only where no delta came before: some servers repeat the answer so at its end. */
@@ -136,7 +147,8 @@ export class ChatAssembly implements AnswerAssembly {
     if (!this.#hasChoice && this.isDone) throw this.#options.protocolError('The answer holds no choice', true);
     if (!this.isTerminal)
       throw this.#options.protocolError('The stream ended before the answer was whole: neither a finish reason nor [DONE] was seen', true);
-    const waiting = [...this.#takePieces(this.#tags.end())];
+    this.#events = [];
+    for (const { type, text } of this.#tags.end()) this.#give(type, text);
     const own = this.#calls.all();
     const assembled = own.length > 0 ? own : this.#oldCall.all();
     const stopReason = this.#stopReason(assembled.length > 0);
@@ -146,7 +158,7 @@ export class ChatAssembly implements AnswerAssembly {
     const native = isCut ? undefined : this.#native(assembled, calls);
     const detail = this.#detail(stopReason, calls, usage);
     return [
-      ...waiting,
+      ...this.#events,
       ...calls.map((call): ModelEvent => ({ type: 'tool.call', call })),
       {
         type: 'end',
@@ -158,65 +170,67 @@ export class ChatAssembly implements AnswerAssembly {
     ];
   }
 
-  *#takeDelta(delta: Fields): Generator<ModelEvent> {
+  #takeDelta(delta: Fields): void {
     if (Object.keys(recordOf(delta.audio) ?? {}).length > 0) throw this.#unsupported('audio');
     if (typeof delta.refusal === 'string' && delta.refusal !== '') this.#refusal = 'refusal by the model';
-    yield* this.#takeReasoning(delta);
-    if (typeof delta.content === 'string') yield* this.#takeText(delta.content);
-    else if (Array.isArray(delta.content)) yield* this.#takeParts(delta.content);
-    for (const { index, text } of this.#calls.take(delta.tool_calls)) {
-      this.#grow(text.length);
-      yield { type: 'tool.delta', index, text };
-    }
-    if (recordOf(delta.function_call) !== undefined)
+    this.#takeReasoning(delta);
+    if (typeof delta.content === 'string') this.#takeText(delta.content);
+    else if (Array.isArray(delta.content)) this.#takeParts(delta.content);
+    if (isGiven(delta.tool_calls))
+      for (const { index, text } of this.#calls.take(delta.tool_calls)) {
+        this.#grow(text.length);
+        this.#events.push({ type: 'tool.delta', index, text });
+      }
+    if (isGiven(delta.function_call))
       for (const { text } of this.#oldCall.take({ index: 0, function: delta.function_call })) this.#grow(text.length);
   }
 
-  *#takeText(text: string): Generator<ModelEvent> {
-    yield* this.#takePieces(this.#tags.push(text));
+  #takeText(text: string): void {
+    if (text === '') return;
+    if (this.#options.dialect.thinkTags === 'text') this.#give('text', text);
+    else for (const piece of this.#tags.push(text)) this.#give(piece.type, piece.text);
   }
 
-  *#takePieces(pieces: readonly Piece[]): Generator<ModelEvent> {
-    for (const { type, text } of pieces) {
-      this.#grow(text.length);
-      this.hasDelivered = true;
-      if (type === 'text') this.#text += text;
-      yield { type: `${type}.delta`, text };
-    }
+  #give(type: Piece['type'], text: string): void {
+    this.#grow(text.length);
+    this.hasDelivered = true;
+    if (type === 'text') this.#text += text;
+    this.#events.push({ type: `${type}.delta`, text });
   }
 
-  *#takeReasoning(delta: Fields): Generator<ModelEvent> {
+  #takeReasoning(delta: Fields): void {
     const name = reasoningTexts.find((field) => typeof delta[field] === 'string' && delta[field] !== '');
-    const details: readonly unknown[] = Array.isArray(delta.reasoning_details) ? delta.reasoning_details : [];
+    const details: readonly unknown[] = Array.isArray(delta.reasoning_details) ? delta.reasoning_details : noDetails;
     for (const detail of details) {
       this.#grow(JSON.stringify(detail).length);
       this.#reasoningDetails.push(detail as JsonValue);
     }
-    if (name !== undefined) yield* this.#takeReasoningText(name, String(delta[name]));
-    else {
-      const texts = details.flatMap((detail) => [recordOf(detail)?.text, recordOf(detail)?.summary]);
-      for (const text of texts) if (typeof text === 'string' && text !== '') yield* this.#takePieces([{ type: 'reasoning', text }]);
+    if (name !== undefined) {
+      this.#takeReasoningText(name, String(delta[name]));
+      return;
     }
+    for (const detail of details.map(recordOf))
+      for (const text of [detail?.text, detail?.summary]) if (typeof text === 'string' && text !== '') this.#give('reasoning', text);
   }
 
-  *#takeReasoningText(name: (typeof reasoningTexts)[number], text: string): Generator<ModelEvent> {
+  #takeReasoningText(name: (typeof reasoningTexts)[number], text: string): void {
     this.#reasoning[name] = `${this.#reasoning[name] ?? ''}${text}`;
-    yield* this.#takePieces([{ type: 'reasoning', text }]);
+    this.#give('reasoning', text);
   }
 
   /** Content as parts, as some servers send it. */
-  *#takeParts(parts: readonly unknown[]): Generator<ModelEvent> {
+  #takeParts(parts: readonly unknown[]): void {
     for (const part of parts.map(recordOf)) {
-      if (part?.type === 'text' && typeof part.text === 'string') yield* this.#takeText(part.text);
+      if (part?.type === 'text' && typeof part.text === 'string') this.#takeText(part.text);
       else if (part?.type === 'refusal') this.#refusal = 'refusal by the model';
-      else if (part?.type === 'thinking') yield* this.#takeThinking(part.thinking);
+      else if (part?.type === 'thinking') this.#takeThinking(part.thinking);
       else if (part !== undefined) throw this.#unsupported('a content part that is no text');
     }
   }
 
-  *#takeThinking(thinking: unknown): Generator<ModelEvent> {
+  #takeThinking(thinking: unknown): void {
     const texts = Array.isArray(thinking) ? thinking.map((piece) => recordOf(piece)?.text) : [thinking];
-    for (const text of texts) if (typeof text === 'string' && text !== '') yield* this.#takeReasoningText('reasoning_content', text);
+    for (const text of texts) if (typeof text === 'string' && text !== '') this.#takeReasoningText('reasoning_content', text);
   }
 
   #grow(chars: number): void {
@@ -283,6 +297,21 @@ export class ChatAssembly implements AnswerAssembly {
   #unsupported(feature: string): GuardloopError {
     return this.#options.protocolError(`The answer holds ${feature}, which this adapter does not support`, false);
   }
+}
+
+/** Only the first answer counts, where a server gives several. */
+function firstChoice(choices: unknown): Fields | undefined {
+  if (!Array.isArray(choices)) return undefined;
+  return choices.map(recordOf).find((choice) => choice !== undefined && (choice.index ?? 0) === 0);
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+function* failing(events: readonly ModelEvent[], error: unknown): Generator<ModelEvent> {
+  yield* events;
+  throw error;
 }
 
 /** The error that a finish reason stands for: DeepSeek says `insufficient_system_resource` when it is overloaded. */

@@ -609,7 +609,7 @@ describe('framing', () => {
     await vi.waitFor(() => expect(server.closedEarly).toBe(1));
   });
 
-  test('S058: every way to cut the bytes gives the same events', async () => {
+  test('S058: every way to cut the bytes gives the same events', { timeout: 60_000 }, async () => {
     const text = [
       ': hello\r\n\r\n',
       delta({ content: 'né 😀 ' }),
