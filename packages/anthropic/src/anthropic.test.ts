@@ -376,6 +376,38 @@ describe('settings', () => {
   });
 });
 
+describe('warnings', () => {
+  it('S198: stand before anything of the answer, one for each thing', async () => {
+    api.script(answer(textOf('ok')));
+    const foreign = { ...assistant('hello'), native: { provider: 'openai.chat', message: {} } };
+    const { events } = await ask([user('go'), foreign, user('so')], { settings: { seed: 1, temperature: 0 } });
+    expect(events.map((event) => (event.type === 'warning' ? [event.about, event.item] : event.type))).toEqual([
+      ['native', foreign.id],
+      ['setting', undefined],
+      ['setting', undefined],
+      'text.delta',
+      'end',
+    ]);
+  });
+
+  it('hold no content', async () => {
+    api.script(answer(textOf('ok')));
+    const items = [
+      user(
+        'SECRET',
+        { type: 'image', mediaType: 'image/tiff', data: 'U0VDUkVU' },
+        { type: 'file', mediaType: 'a/b', url: 'http://SECRET', name: 'SECRET' },
+      ),
+      { ...assistant('SECRET'), native: { provider: 'SECRET words', message: 'SECRET' } },
+      user('so'),
+    ];
+    const { events } = await ask(items, { settings: { seed: 1, metadata: { team: 'SECRET' } } });
+    const warnings = events.filter(({ type }) => type === 'warning');
+    expect(warnings.length).toBe(5);
+    expect(JSON.stringify(warnings)).not.toMatch(/SECRET|U0VD/);
+  });
+});
+
 describe('structured answers', () => {
   const output = (schema: object) => ({ output: { name: 'answer', schema: schema as never } });
 
@@ -599,6 +631,41 @@ describe('streams', () => {
     expect(end.native).toEqual([textOf('Let me see. '), search, found, textOf('So.')]);
     expect(end.usage).toMatchObject({ requests: 2, inputTokens: 20, outputTokens: 14 });
     expect(api.last.messages.at(-1)).toEqual({ role: 'assistant', content: [textOf('Let me see. '), search, found] });
+  });
+
+  it('code that pauses goes on in its container, which is kept with the answer', async () => {
+    const run = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'code_execution', input: { code: 'x' } };
+    const ran = { type: 'code_execution_tool_result', tool_use_id: 'srvtoolu_1', content: {} };
+    const container = { id: 'container_1', expires_at: '2099-01-01T00:00:00Z' };
+    api.script(streamEvents(answerEvents([run], { stopReason: 'pause_turn', more: { container } })), answer(ran, textOf('So.')));
+    const { end } = await ask([user('hi')], {}, { providerTools: [{ type: 'code_execution_20260120', name: 'code_execution' }] });
+    expect([api.seen[0]?.body.container, api.last.container]).toEqual([undefined, 'container_1']);
+    expect(end.native).toEqual({ content: [run, ran, textOf('So.')], container });
+  });
+
+  it('an answer that paused before it said anything is asked for again', async () => {
+    api.script(streamEvents(answerEvents([textOf(' ')], { stopReason: 'pause_turn' })), answer(textOf('So.')));
+    const { end } = await ask([user('hi')]);
+    expect([end.native, api.last.messages]).toEqual([[textOf('So.')], [{ role: 'user', content: [textOf('hi')] }]]);
+  });
+
+  it('an answer that pauses with calls of ours is one that calls', async () => {
+    api.script(streamEvents(answerEvents([callOf('t1', 'lookup', { key: 'a' })], { stopReason: 'pause_turn' })));
+    const { calls, end } = await ask([user('hi')], { tools: [lookup] });
+    expect([calls.length, end.stopReason, api.seen.length]).toEqual([1, 'tools', 1]);
+  });
+
+  it('a paused answer that then fails or is refused leaves no call and no message', async () => {
+    const search = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} };
+    const providerTools = [{ type: 'web_search_20250305', name: 'web_search' }];
+    const paused = streamEvents(answerEvents([textOf('Let me see.'), search], { stopReason: 'pause_turn' }));
+    api.script(paused, streamEvents(answerEvents([], { stopReason: 'refusal' })));
+    const { end } = await ask([user('hi')], {}, { providerTools });
+    expect([end.stopReason, end.native]).toEqual(['refusal', undefined]);
+    api.script(paused, failWith(529, 'overloaded_error'));
+    const error = await failureOf(ask([user('hi')], {}, { providerTools }));
+    expect([error.code, error.isRetryable, error.details.delivered]).toEqual(['MODEL_FAILED', false, true]);
+    expect(error.details.usage).toMatchObject({ requests: 2, inputTokens: 10, outputTokens: 7 });
   });
 
   it('an answer that pauses for ever is a failure', async () => {
@@ -829,6 +896,17 @@ describe('making a model', () => {
       'no option baseUrl. The options are client, apiKey, baseURL',
     ],
     ['a price that is no number', { prices: { input: Number.NaN, output: 1 } }, 'prices.input'],
+    ['a tool that Anthropic hands back', { providerTools: [{ type: 'bash_20250124', name: 'bash' }] }, 'bash (bash_20250124)'],
+    [
+      'two provider tools of one name',
+      {
+        providerTools: [
+          { type: 'web_search_20250305', name: 'w' },
+          { type: 'web_fetch_20250910', name: 'w' },
+        ],
+      },
+      'w twice',
+    ],
     ['a client beside a key', { client: new Anthropic({ apiKey: 'k' }), apiKey: 'k' }, 'client stands beside apiKey'],
   ])('%s is CONFIG_INVALID', (_, options, word) => {
     expect(() => anthropic('claude-opus-4-8', options)).toThrow(word);

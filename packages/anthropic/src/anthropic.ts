@@ -20,6 +20,7 @@ import { isReadable, providerName, replayable } from './encode-items.js';
 import { anthropicWords } from './failure.js';
 import type { Container } from './native-message.js';
 import { writeNative } from './native-message.js';
+import { checkProviderTools } from './provider-tools.js';
 import { answerRules, toolRules } from './strict-schema.js';
 import type { ThinkingOptions } from './thinking.js';
 import { modelTraits } from './thinking.js';
@@ -131,6 +132,7 @@ function checkOptions(modelId: string, options: AnthropicOptions): string {
   checkOptionNames(where, options, optionNames);
   checkWholeNumber(where, { maxTokens: options.maxTokens }, 1);
   checkPrices(where, options.prices);
+  checkProviderTools(where, options.providerTools);
   return where;
 }
 

@@ -9,6 +9,7 @@ import { encodeHistory } from './encode-history.js';
 import { providerName } from './encode-items.js';
 import type { Container } from './native-message.js';
 import { isAlive } from './native-message.js';
+import { checkNames } from './provider-tools.js';
 import { checkSettings, droppedSettings, samplingFields, stopSequences } from './request-settings.js';
 import { continues, withoutServerCalls } from './server-tools.js';
 import { answerSchema, StrictBudget } from './strict-schema.js';
@@ -53,13 +54,14 @@ export interface BuiltRequest {
 const versionWithSampling = '2023-06-01';
 
 /**
- * Builds the whole request. Throws `CONFIG_INVALID` for a forced tool that is not offered and for limits that the API does not take, and
- * `INTERNAL` for a history whose calls and results do not match.
+ * Builds the whole request. Throws `CONFIG_INVALID` for a forced tool that is not offered and for limits that the API does not take,
+ * `NAME_TAKEN` for two tools of one name, and `INTERNAL` for a history whose calls and results do not match.
  */
 export function buildRequest(request: ModelRequest, context: RequestContext): BuiltRequest {
   const { model, traits } = context;
   const settings = mergeSettings(context.settings, request.settings);
   checkSettings(settings, model);
+  checkNames(request.tools, context.providerTools);
   const history = encodeHistory(request.messages);
   const budget = new StrictBudget();
   const answer = answerField(request, context, budget);
