@@ -302,7 +302,11 @@ export class ChatAssembly implements AnswerAssembly {
 /** Only the first answer counts, where a server gives several. */
 function firstChoice(choices: unknown): Fields | undefined {
   if (!Array.isArray(choices)) return undefined;
-  return choices.map(recordOf).find((choice) => choice !== undefined && (choice.index ?? 0) === 0);
+  for (const candidate of choices as readonly unknown[]) {
+    const choice = recordOf(candidate);
+    if (choice !== undefined && (choice.index ?? 0) === 0) return choice;
+  }
+  return undefined;
 }
 
 function isGiven(value: unknown): boolean {

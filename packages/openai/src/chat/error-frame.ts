@@ -14,8 +14,12 @@ export function errorIn(chunk: unknown, event: string): unknown {
   if (event === 'error' || fields.object === 'error' || fields.type === 'error') return fields;
   const status = recordOf(fields.base_resp)?.status_code;
   if (typeof status === 'number' && status !== 0) return { code: status };
-  if (Array.isArray(fields.choices)) return fields.choices.map((choice) => recordOf(choice)?.error).find(isGiven);
-  return bareError(fields);
+  if (!Array.isArray(fields.choices)) return bareError(fields);
+  for (const choice of fields.choices as readonly unknown[]) {
+    const error = recordOf(choice)?.error;
+    if (isGiven(error)) return error;
+  }
+  return undefined;
 }
 
 function bareError(fields: Fields): unknown {
