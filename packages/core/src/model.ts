@@ -51,7 +51,6 @@ export type { FetchTransportOptions, SdkClient } from './wire/fetch-transport.js
 export { FetchTransport } from './wire/fetch-transport.js';
 export type { AnswerAssembly, Asking, FrameSink, HttpCallOptions, Send } from './wire/http-call.js';
 export { HttpCall } from './wire/http-call.js';
-export { JsonBodies } from './wire/json-bodies.js';
 export { isWireName, namesByWire, wireName } from './wire/names.js';
 export type { AnswerForm, OfferedSchema } from './wire/offered-schema.js';
 export { answerForm, answerInWords, offeredSchema } from './wire/offered-schema.js';

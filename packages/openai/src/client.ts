@@ -22,7 +22,7 @@ export interface RequestWay {
 }
 
 /** What the SDK is given with each request. A client that Guardloop did not make counts no attempts. */
-export function requestOptions(signal: AbortSignal, attempts: Attempts, { isRetried, headers }: RequestWay): OpenAI.RequestOptions {
+function requestOptions(signal: AbortSignal, attempts: Attempts, { isRetried, headers }: RequestWay): OpenAI.RequestOptions {
   return {
     signal,
     fetchOptions: { [attemptsKey]: attempts } as object,
@@ -32,7 +32,7 @@ export function requestOptions(signal: AbortSignal, attempts: Attempts, { isRetr
 }
 
 /** A function that makes the client when it is first needed, and checks the options now. Throws `CONFIG_INVALID`. */
-export function openaiClient(where: string, options: ClientOptions): () => OpenAI {
+function openaiClient(where: string, options: ClientOptions): () => OpenAI {
   checkClientOptions(where, options, 'http://127.0.0.1:8080/v1');
   return lazyClient(options.client, () => openClient(where, options));
 }

@@ -48,6 +48,7 @@ export interface FetchTransportOptions {
 const mostHeads = 16;
 const security = { bearerAuth: true } as const;
 const json = { 'content-type': 'application/json' };
+const none: Readonly<Record<string, string>> = {};
 
 /**
  * Sends requests by `fetch`, without the request machinery of an SDK: its client gives URL, headers and time limit, and makes the error of
@@ -62,7 +63,7 @@ export class FetchTransport {
     this.#options = options;
   }
 
-  send(body: object, headers: Readonly<Record<string, string>> = {}): Send {
+  send(body: object, headers: Readonly<Record<string, string>> = none): Send {
     return async (signal, attempts, controller) => {
       const client = this.#options.client();
       attempts.begin();
@@ -87,7 +88,7 @@ export class FetchTransport {
   }
 
   #head(client: SdkClient, headers: Readonly<Record<string, string>>): Promise<BuiltHttpRequest> {
-    const key = JSON.stringify(headers);
+    const key = headers === none ? '' : JSON.stringify(headers);
     let head = this.#heads.get(key);
     if (head === undefined) {
       head = client.buildRequest(this.#request('{}', { ...json, ...headers }));

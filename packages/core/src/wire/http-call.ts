@@ -106,14 +106,6 @@ export class HttpCall implements AsyncIterableIterator<ModelEvent> {
     return protocolFailure(what, this.#options.words, { ...this.state(), isRetryable });
   }
 
-  /** The events of one request and its answer, those of `finish` included. */
-  stream(send: Send, assembly: AnswerAssembly): AsyncIterableIterator<ModelEvent> {
-    return this.run(
-      () => ({ send, sink: assembly }),
-      () => assembly.finish(this.requests),
-    );
-  }
-
   /**
    * The events of the call. `open` is called when the first is asked for; `after` each time that an answer is done or its body has ended,
    * and gives the last events, or another request. What they throw is what the call fails with.
@@ -122,20 +114,6 @@ export class HttpCall implements AsyncIterableIterator<ModelEvent> {
     this.#open = open;
     this.#after = after;
     return this;
-  }
-
-  /** The events of one request and its answer, for a caller that goes on by itself. */
-  async *answer(send: Send, sink: FrameSink): AsyncGenerator<readonly ModelEvent[], void, undefined> {
-    this.#isOver = false;
-    const events = this.run(
-      () => ({ send, sink }),
-      () => [],
-    );
-    try {
-      for (let result = await events.next(); result.done !== true; result = await events.next()) yield [result.value];
-    } finally {
-      await this.return();
-    }
   }
 
   [Symbol.asyncIterator](): this {
