@@ -80,7 +80,7 @@ describe('a legal request', () => {
 });
 
 describe('an illegal request is refused', () => {
-  it.each([
+  it.each<readonly [string, unknown, string]>([
     ['no object', 'hello', 'not an object'],
     ['no max_tokens', { model: 'm', messages: [hi] }, 'max_tokens: missing'],
     ['no model', { max_tokens: 1, messages: [hi] }, 'model: missing'],
