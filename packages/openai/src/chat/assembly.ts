@@ -64,6 +64,8 @@ export class ChatAssembly implements AnswerAssembly {
   #events: ModelEvent[] = [];
   #text = '';
   #size = 0;
+  #id = '';
+  #chunksOfId = 0;
   #hasChoice = false;
   #hasDelta = false;
   #finish: string | undefined;
@@ -128,7 +130,9 @@ export class ChatAssembly implements AnswerAssembly {
     this.#usage = laterUsage(this.#usage, fields, choice);
     if (choice === undefined) return;
     this.#hasChoice = true;
-    this.#takeDelta(this.#deltaOf(choice));
+    const delta = this.#deltaOf(choice);
+    this.#checkOne(fields.id, delta);
+    this.#takeDelta(delta);
     const { finish_reason: reason } = choice;
     if (typeof reason !== 'string' || reason.trim() === '') return;
     this.#finish = reason;
@@ -140,6 +144,22 @@ export class ChatAssembly implements AnswerAssembly {
     const delta = recordOf(choice.delta);
     if (delta !== undefined) this.#hasDelta = true;
     return delta ?? (this.#hasDelta ? undefined : recordOf(choice.message)) ?? {};
+  }
+
+  /**
+   * A proxy that asks again in the middle of a stream puts two answers into one. They are told by an id that stood in several chunks and
+   * changes where an answer begins, or goes on after its end; an id that changes with every chunk tells nothing.
+   */
+  #checkOne(id: unknown, delta: Fields): void {
+    if (typeof id !== 'string' || id === '') return;
+    if (id === this.#id) {
+      this.#chunksOfId += 1;
+      return;
+    }
+    const begins = isGiven(delta.role) || (this.#finish !== undefined && saysMore(delta));
+    if (begins && this.#chunksOfId > 1 && this.#size > 0) throw this.#options.protocolError('The stream holds two answers', true);
+    this.#id = id;
+    this.#chunksOfId = 1;
   }
 
   /** The last events: the calls, then `end`. Throws if the answer is not whole. */
@@ -307,6 +327,10 @@ function firstChoice(choices: unknown): Fields | undefined {
     if (choice !== undefined && (choice.index ?? 0) === 0) return choice;
   }
   return undefined;
+}
+
+function saysMore(delta: Fields): boolean {
+  return Object.values(delta).some((value) => isGiven(value) && value !== '');
 }
 
 function isGiven(value: unknown): boolean {

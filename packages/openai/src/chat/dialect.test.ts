@@ -270,6 +270,14 @@ describe('the choice among tools', () => {
       expect(() => bodyOf({ tools, toolChoice: { tool: 'gone' } }, { toolChoice })).toThrow('gone');
   });
 
+  test('is among 128 tools at most, as OpenAI takes no more; other servers say themselves', () => {
+    const many = Array.from({ length: 129 }, (_each, index): ToolSpec => ({ ...lookup, name: `tool_${index}` }));
+    for (const server of ['api.openai.com', 'desk.openai.azure.com'])
+      expect(() => maker({}, server)({ tools: many })).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+    expect(offered(maker({}, '127.0.0.1:8000')({ tools: many }).body as unknown as Body)).toHaveLength(129);
+    expect(offered(maker()({ tools: many.slice(1) }).body as unknown as Body)).toHaveLength(128);
+  });
+
   test('is none among the tools of earlier calls, where a server refuses calls without tools', () => {
     const messages = [asks('u', 'go'), ...turn('1', 'r')];
     const body = bodyOf({ messages, settings: { parallelToolCalls: true } }, { calledTools: 'declare' });

@@ -35,10 +35,15 @@ export interface PreparedRequest {
   readonly demands: readonly string[];
 }
 
+/** A limit of OpenAI itself; servers that imitate it have none, or others. */
+const mostTools = 128;
+const isOpenAI = /(^|\.)openai\.(azure\.)?com$/;
+
 /** Makes the requests of one model; keeps the wire form of items and tools between them. */
 export class RequestMaker {
   readonly #model: string;
   readonly #dialect: Dialect;
+  readonly #server: string;
   readonly #rules: StrictRules | undefined;
   readonly #transcripts: Transcripts;
   readonly #tools = new WeakMap<ToolSpec, WireTool>();
@@ -49,6 +54,7 @@ export class RequestMaker {
   constructor(model: string, dialect: Dialect, server: string) {
     this.#model = model;
     this.#dialect = dialect;
+    this.#server = server;
     this.#rules = strictRules(dialect.strictSchemas);
     this.#transcripts = new Transcripts({ ...dialect, server });
   }
@@ -113,6 +119,11 @@ export class RequestMaker {
       throw new GuardloopError(
         'CONFIG_INVALID',
         `The tool choice names ${choice.tool}, which agent ${request.agent} does not offer in this turn.`,
+      );
+    if (tools.length > mostTools && isOpenAI.test(this.#server))
+      throw new GuardloopError(
+        'CONFIG_INVALID',
+        `Agent ${request.agent} offers ${tools.length} tools, and OpenAI takes at most ${mostTools}. Switch some off with enabled, or divide the work over more agents.`,
       );
     if (tools.length === 0 || (choice === 'none' && reach === 'auto')) return declared(this.#dialect, calledTools);
     const isOne = typeof choice === 'object' && reach !== 'any';

@@ -212,6 +212,33 @@ describe('how servers end an answer', () => {
     },
   );
 
+  const chunkOf = (id: string, delta: object, reason: string | null = null) =>
+    frame({ id, choices: [{ index: 0, delta, finish_reason: reason }] });
+
+  test.each<[string, readonly string[]]>([
+    ['begins anew', [chunkOf('m2', { role: 'assistant', content: '' }), chunkOf('m2', { content: 'xyz' })]],
+    ['begins anew with its text', [chunkOf('m2', { role: 'assistant', content: 'xyz' })]],
+    ['goes on after its end', [chunkOf('m1', {}, 'stop'), chunkOf('m2', { content: 'xyz' })]],
+    ['goes on with a call after its end', [chunkOf('m1', {}, 'stop'), chunkOf('m2', { tool_calls: [call({})] })]],
+  ])('S072: a second answer in the stream that %s is no success', async (_name, second) => {
+    const first = [chunkOf('m1', { role: 'assistant', content: '' }), chunkOf('m1', { content: 'abc' })];
+    const { seen, error } = await broken([...first, ...second, chunkOf('m2', {}, 'stop'), done]);
+    expect(seen).toBe('abc');
+    expect(error).toMatchObject({ code: 'MODEL_PROTOCOL', isRetryable: false });
+    expect(error.message).toContain('two answers');
+  });
+
+  test('S072: a beginning that is said again under the same id, and an id that changes with every chunk, are one answer', async () => {
+    const twice = [
+      chunkOf('m1', { role: 'assistant', content: 'abc' }),
+      chunkOf('m1', { role: 'assistant', content: 'xyz' }),
+      chunkOf('m1', {}, 'stop'),
+    ];
+    const changing = ['a', 'b', 'c'].map((id) => chunkOf(id, { role: 'assistant', content: id }));
+    expect((await whole([...twice, done])).text).toBe('abcxyz');
+    expect((await whole([...changing, chunkOf('d', { role: 'assistant', content: '' }, 'stop'), done])).text).toBe('abc');
+  });
+
   test.each<[string, string]>([
     ['an object', frame({ error: { message: 'SECRET', code: 500 } })],
     ['a text', frame({ error: 'SECRET' })],
