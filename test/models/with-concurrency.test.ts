@@ -142,6 +142,20 @@ describe('withConcurrency', () => {
     expect(await events.next()).toEqual({ done: true, value: undefined });
   });
 
+  it('an answer that is whole gives its place back, though nobody has left its stream', async () => {
+    const wrapped = withConcurrency(
+      plays([
+        [end(), 'hang'],
+        [text('ok'), end()],
+      ]),
+      { limit: 1 },
+    );
+    const events = wrapped.stream(request, { signal: signal() })[Symbol.asyncIterator]();
+    expect((await events.next()).value).toEqual(end());
+    expect((await ask(wrapped)).failure).toBeUndefined();
+    await events.return?.();
+  });
+
   it('a reader that leaves the queue takes no place, under another wrapper too', async () => {
     const model = gated();
     const wrapped = withRetry(withConcurrency(model, { limit: 1 }));

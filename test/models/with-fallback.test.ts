@@ -197,7 +197,7 @@ describe('withFallback', () => {
             const isLast = index === tree.length - 1;
             return withRetry(named(isLast ? [...takes, ok] : [...takes, [broken()]], id), { attempts: failures.length + 1, baseMs: 0 });
           });
-          const { events } = await ask(withFallback(models as [Model, Model, ...Model[]]));
+          const { events } = await ask(withFallback(models));
           const expected = new Map<string, { requests: number; inputTokens?: number; outputTokens?: number }>();
           tree.forEach(([id, failures], index) => {
             const share = expected.get(id) ?? { requests: 0 };

@@ -38,15 +38,15 @@ const rules = { when: someFunction } as const;
  * (`model.warning`, about `fallback`). Goes by the first one's names; the end of an answer tells who gave it. A refusal and an answer that
  * was cut by its length are answers, and no failures. Throws CONFIG_INVALID.
  */
-export function withFallback(models: readonly [Model, Model, ...Model[]], options?: FallbackOptions): Model {
-  if (!Array.isArray(models) || models.length < 2)
+export function withFallback(models: readonly Model[], options?: FallbackOptions): Model {
+  const list = Array.isArray(models) ? models.map((model) => readModel('withFallback', model)) : [];
+  const [first] = list;
+  if (first === undefined || list.length < 2)
     throw new GuardloopError(
       'CONFIG_INVALID',
       'withFallback was not given two models. Give a list of at least two: withFallback([first, second]).',
     );
-  const list = models.map((model) => readModel('withFallback', model));
   const { when } = readOptions<{ readonly when: NonNullable<FallbackOptions['when']> }>('withFallback', options, { rules, defaults });
-  const [first = models[0]] = list;
   const tools = new Set(list.flatMap(({ providerTools = [] }) => providerTools));
   return modelLike(
     first,
