@@ -2,10 +2,9 @@ import type { Message, ModelRequest, ModelSettings } from '@guardloop/core/model
 import { describe, expect, it } from 'vitest';
 import { checkMessagesRequest } from '../../testing/src/requests/anthropic.js';
 import { assistant, callOf, lookup, request, textOf, toolResult, user } from '../test/fake-api.js';
+import { contextFor } from '../test/request-context.js';
 import type { RequestContext } from './build-request.js';
 import { buildRequest } from './build-request.js';
-import { modelTraits } from './thinking.js';
-import { ToolOffer } from './tool-fields.js';
 
 interface Asked extends Omit<Partial<ModelRequest>, 'settings'> {
   readonly model?: string;
@@ -18,20 +17,7 @@ const search = { type: 'web_search_20250305', name: 'web_search' };
 const code = { type: 'code_execution_20260120', name: 'code_execution' };
 
 function build(messages: readonly Message[], { model = 'claude-sonnet-4-6', settings = {}, context, ...more }: Asked = {}) {
-  const built = buildRequest(request(messages, { ...more, settings }), {
-    model,
-    settings: {},
-    maxTokens: 32_000,
-    thinking: {},
-    traits: modelTraits(model),
-    cache: 'off',
-    structuredOutput: 'native',
-    strictTools: 'auto',
-    toolOffer: new ToolOffer(),
-    providerTools: [],
-    headers: {},
-    ...context,
-  });
+  const built = buildRequest(request(messages, { ...more, settings }), { ...contextFor(model), ...context });
   const body = JSON.parse(JSON.stringify(built.body)) as Record<string, unknown> & {
     messages: { role: string; content: Record<string, unknown>[] }[];
   };
@@ -119,6 +105,20 @@ describe('settings', () => {
     expect(build(hello, { settings: { ...settings, headers: { 'Anthropic-Version': '2023-06-01' } } }).headers).toEqual({
       'anthropic-version': '2023-06-01',
     });
+  });
+});
+
+describe('fields of a tool’s input', () => {
+  const tools = [{ ...lookup, name: 'measure', schema: { type: 'object', properties: { größe: { type: 'string' } } } }] as const;
+
+  it('of names that Claude’s API refuses are told before it would refuse every request', () => {
+    const error = { code: 'CONFIG_INVALID', message: expect.stringMatching(/measure.*größe/) as string };
+    for (let time = 0; time < 2; time += 1) expect(() => build(hello, { tools })).toThrow(expect.objectContaining(error));
+  });
+
+  it('are a matter of the server where the model is another', () => {
+    const built = buildRequest(request(hello, { tools }), contextFor('glm-5'));
+    expect(JSON.stringify(built.body.tools)).toContain('größe');
   });
 });
 

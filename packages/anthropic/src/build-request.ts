@@ -17,6 +17,7 @@ import type { ModelTraits, ThinkingOptions, ThinkingPlan } from './thinking.js';
 import { planThinking } from './thinking.js';
 import type { ProviderTool, StrictTools, ToolFields, ToolOffer } from './tool-fields.js';
 import { toolFields } from './tool-fields.js';
+import { checkToolKeys } from './tool-keys.js';
 import { withoutThinking } from './without-thinking.js';
 
 /** What stays the same for all requests of a model. */
@@ -54,7 +55,7 @@ export interface BuiltRequest {
 const versionWithSampling = '2023-06-01';
 
 /**
- * Builds the whole request. Throws `CONFIG_INVALID` for a forced tool that is not offered and for limits that the API does not take,
+ * Builds the whole request. Throws `CONFIG_INVALID` for a forced tool that is not offered, and for limits and names of fields that the API does not take,
  * `NAME_TAKEN` for two tools of one name, and `INTERNAL` for a history whose calls and results do not match.
  */
 export function buildRequest(request: ModelRequest, context: RequestContext): BuiltRequest {
@@ -62,6 +63,7 @@ export function buildRequest(request: ModelRequest, context: RequestContext): Bu
   const settings = mergeSettings(context.settings, request.settings);
   checkSettings(settings, model);
   checkNames(request.tools, context.providerTools);
+  checkToolKeys(request.tools, model);
   const history = encodeHistory(request.messages);
   const budget = new StrictBudget();
   const answer = answerField(request, context, budget);

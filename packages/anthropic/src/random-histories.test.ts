@@ -4,10 +4,9 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { checkMessagesRequest } from '../../testing/src/requests/anthropic.js';
 import { lookup, request } from '../test/fake-api.js';
+import { contextFor } from '../test/request-context.js';
 import type { RequestContext } from './build-request.js';
 import { buildRequest } from './build-request.js';
-import { modelTraits } from './thinking.js';
-import { ToolOffer } from './tool-fields.js';
 
 const models = [
   'claude-3-5-sonnet-20241022',
@@ -208,20 +207,7 @@ const asked: fc.Arbitrary<Asked> = fc.record({
 });
 
 function build(items: readonly Message[], { model, settings, more, context }: Asked) {
-  return buildRequest(request(items, { ...more, settings }), {
-    model,
-    settings: {},
-    maxTokens: 32_000,
-    thinking: {},
-    traits: modelTraits(model),
-    cache: 'auto',
-    structuredOutput: 'native',
-    strictTools: 'auto',
-    toolOffer: new ToolOffer(),
-    providerTools: [],
-    headers: {},
-    ...context,
-  });
+  return buildRequest(request(items, { ...more, settings }), { ...contextFor(model), ...context });
 }
 
 function problemsOf({ body, headers }: ReturnType<typeof build>): readonly string[] {
