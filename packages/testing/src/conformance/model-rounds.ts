@@ -146,13 +146,19 @@ export function testModelRounds(use: () => ModelBench): void {
   });
 }
 
-/** The item, with reads of its content counted. */
+/** The item, with reads of its content counted: of its text and parts, and of the inputs of its calls. */
 function watched<T extends Message>(item: T, reads: Map<string, number>): T {
-  const descriptors = Object.entries(item).map(([name, value]): [string, PropertyDescriptor] => {
-    if (!['text', 'parts', 'calls', 'content'].includes(name)) return [name, { value, enumerable: true }];
+  const note = (): void => void reads.set(item.id, (reads.get(item.id) ?? 0) + 1);
+  const whole = item.role === 'assistant' ? { ...item, calls: item.calls.map((call) => withCounted(call, ['input'], note)) } : item;
+  return withCounted<object>(whole, ['text', 'parts', 'content'], note) as T;
+}
+
+function withCounted<T extends object>(value: T, names: readonly string[], note: () => void): T {
+  const descriptors = Object.entries(value).map(([name, field]): [string, PropertyDescriptor] => {
+    if (!names.includes(name)) return [name, { value: field, enumerable: true }];
     const get = (): unknown => {
-      reads.set(item.id, (reads.get(item.id) ?? 0) + 1);
-      return value;
+      note();
+      return field;
     };
     return [name, { get, enumerable: true }];
   });
