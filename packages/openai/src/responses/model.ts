@@ -55,7 +55,7 @@ class ResponsesModel implements Model {
 
   stream(request: ModelRequest, { signal, isRetried, onConnect }: StreamOptions): AsyncIterable<ModelEvent> {
     let asked: { readonly prepared: PreparedRequest; readonly assembly: ResponsesAssembly } | undefined;
-    const call = new HttpCall({
+    const call: HttpCall = new HttpCall({
       words,
       model: this.id,
       signal,
