@@ -7,6 +7,13 @@ export interface SpokenCall {
   readonly input: string;
 }
 
+/** How an answer ends, where it is not just whole. */
+export interface Ending {
+  readonly reason?: 'length' | 'refusal';
+  /** 12 tokens in, 5 out. */
+  readonly usage?: boolean;
+}
+
 /** The pieces that a stream of a dialect is made of. */
 export interface StreamWords {
   readonly begin: string;
@@ -18,8 +25,8 @@ export interface StreamWords {
   argument(index: number, piece: string): string;
   /** Closes the call; the dialect may say its arguments again. */
   closeCall(index: number, call: SpokenCall): string;
-  /** Ends an answer that holds this text and these calls. */
-  end(text: string, calls: readonly SpokenCall[]): string;
+  /** Ends an answer that holds this text, if it is not empty, and these calls. */
+  end(text: string, calls: readonly SpokenCall[], ending?: Ending): string;
 }
 
 const named = (event: { readonly type: string; readonly [key: string]: unknown }): string =>
@@ -53,7 +60,12 @@ export const streamWords: { readonly [K in Dialect]: StreamWords } = {
       chunk({ tool_calls: [{ index, id, type: 'function', function: { name, arguments: '' } }] }),
     argument: (index, piece) => chunk({ tool_calls: [{ index, function: { arguments: piece } }] }),
     closeCall: () => '',
-    end: (_, calls) => `${chunk({}, calls.length > 0 ? 'tool_calls' : 'stop')}data: [DONE]\n\n`,
+    end(_, calls, { reason, usage = false } = {}) {
+      const reasons = { length: 'length', refusal: 'content_filter' };
+      const counts = `data: ${JSON.stringify({ choices: [], usage: { prompt_tokens: 12, completion_tokens: 5, total_tokens: 17 } })}\n\n`;
+      const last = reason === undefined ? (calls.length > 0 ? 'tool_calls' : 'stop') : reasons[reason];
+      return `${chunk({}, last)}${usage ? counts : ''}data: [DONE]\n\n`;
+    },
   },
   responses: {
     begin: named({ type: 'response.created', response: { id: 'resp_1', status: 'in_progress', output: [] } }),
@@ -64,16 +76,20 @@ export const streamWords: { readonly [K in Dialect]: StreamWords } = {
     argument: (index, delta) =>
       named({ type: 'response.function_call_arguments.delta', item_id: `fc_${index}`, output_index: index + 1, delta }),
     closeCall: (index, call) => named({ type: 'response.output_item.done', output_index: index + 1, item: functionCall(index, call) }),
-    end: (text, calls) =>
-      named({ type: 'response.output_item.done', output_index: 0, item: outputText(text) }) +
-      named({
-        type: 'response.completed',
-        response: {
-          id: 'resp_1',
-          status: 'completed',
-          output: [outputText(text), ...calls.map((call, index) => functionCall(index, call))],
-        },
-      }),
+    end(text, calls, { reason, usage = false } = {}) {
+      const reasons = { length: 'max_output_tokens', refusal: 'content_filter' };
+      const texts = text === '' ? [] : [outputText(text)];
+      const status = reason === undefined ? 'completed' : 'incomplete';
+      const response = {
+        id: 'resp_1',
+        status,
+        output: [...texts, ...calls.map((call, index) => functionCall(index, call))],
+        incomplete_details: reason === undefined ? null : { reason: reasons[reason] },
+        usage: usage ? { input_tokens: 12, output_tokens: 5, total_tokens: 17 } : null,
+      };
+      const done = texts.map((item) => named({ type: 'response.output_item.done', output_index: 0, item }));
+      return [...done, named({ type: `response.${status}`, response })].join('');
+    },
   },
   messages: {
     begin: named({ type: 'message_start', message: { id: 'msg_1', type: 'message', role: 'assistant', content: [] } }),
@@ -84,9 +100,12 @@ export const streamWords: { readonly [K in Dialect]: StreamWords } = {
     argument: (index, partial_json) =>
       named({ type: 'content_block_delta', index: index + 1, delta: { type: 'input_json_delta', partial_json } }),
     closeCall: (index) => named({ type: 'content_block_stop', index: index + 1 }),
-    end: (_, calls) =>
-      named({ type: 'message_delta', delta: { stop_reason: calls.length > 0 ? 'tool_use' : 'end_turn' } }) +
-      named({ type: 'message_stop' }),
+    end(_, calls, { reason, usage = false } = {}) {
+      const reasons = { length: 'max_tokens', refusal: 'refusal' };
+      const counts = usage ? { usage: { input_tokens: 12, output_tokens: 5 } } : {};
+      const stop_reason = reason === undefined ? (calls.length > 0 ? 'tool_use' : 'end_turn') : reasons[reason];
+      return named({ type: 'message_delta', delta: { stop_reason }, ...counts }) + named({ type: 'message_stop' });
+    },
   },
 };
 

@@ -20,6 +20,8 @@ export interface FakeProvider {
   readonly contentType?: string | undefined;
   /** True for an adapter that never makes further attempts of its own. */
   readonly neverRetries?: boolean | undefined;
+  /** False for an adapter that is given a client by its caller, and is not told of that client's attempts. */
+  readonly countsAttempts?: boolean | undefined;
 }
 
 /** Starts a fake provider on 127.0.0.1, and makes the adapter's model for it. */
@@ -50,6 +52,7 @@ export async function httpBench(provider: FakeProvider): Promise<ModelBench> {
     check: (request) => provider.check(request),
     toolNames: (body) => provider.toolNames(body),
     extra: provider.extra,
+    countsAttempts: provider.countsAttempts,
     async close() {
       server.closeAllConnections();
       if (server.listening) await new Promise((resolve) => server.close(resolve));

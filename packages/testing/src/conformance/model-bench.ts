@@ -56,6 +56,8 @@ export interface ModelBench {
   readonly model: Model;
   /** The same model, but one that makes up to two further attempts of its own. Left out by adapters that never do. */
   readonly retryingModel?: Model | undefined;
+  /** False for an adapter that is given a client by its caller, and is not told of that client's attempts. */
+  readonly countsAttempts?: boolean | undefined;
   /** Adds to what the provider does with the next requests, in order. */
   reply(...replies: readonly BenchReply[]): void;
   /** The requests so far. */
