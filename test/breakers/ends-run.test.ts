@@ -1,4 +1,4 @@
-import { defineAgent, defineTool, run } from '@guardloop/core';
+import { defineAgent, defineTool, handoff, run } from '@guardloop/core';
 import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -67,22 +67,25 @@ describe('a tool that ends the run beside another that would', () => {
   });
 
   it.each([
-    ['before', true],
-    ['behind', false],
-  ])('keeps its agent: a handoff %s it is answered, and not made', async (_place, isBefore) => {
-    const billing = defineAgent({ name: 'billing', description: 'Bills.', instructions: '', model: scriptedModel([say('no')]) });
-    const calls = [callTool('transfer_to_billing'), callTool('one')];
+    ['before', 'generated', true],
+    ['behind', 'generated', false],
+    ['before', 'returned', true],
+    ['behind', 'returned', false],
+  ])('gives way to a handoff %s it (%s): the new agent answers', async (_place, form, isBefore) => {
+    const billing = defineAgent({ name: 'billing', description: 'Bills.', instructions: '', model: scriptedModel([say('billed')]) });
+    const pass = defineTool({ name: 'pass', description: 'Passes.', input: z.object({}), execute: () => handoff(billing) });
+    const calls = [callTool(form === 'returned' ? 'pass' : 'transfer_to_billing'), callTool('one')];
     const agent = defineAgent({
       name: 'desk',
       instructions: '',
-      model: scriptedModel([isBefore ? calls : calls.toReversed()]),
-      tools: [ending('one', 0)],
+      model: scriptedModel([isBefore ? calls : calls.toReversed(), say('not me')]),
+      tools: [ending('one', 0), pass],
       handoffs: [billing],
     });
-    const result = await run(agent, 'go');
-    expect(result).toMatchObject({ status: 'completed', agent: 'desk', text: '{"by":"one"}' });
-    expect(result.events.map(({ type }) => type)).not.toContain('handoff');
-    expect(result.events.flatMap((event) => (event.type === 'tool.end' ? [event.status] : [])).toSorted()).toEqual(['aborted', 'ok']);
+    const result = await run(agent, 'go', {
+      model: scriptedModel(({ agent: name }) => (name === 'billing' ? say('billed') : isBefore ? calls : calls.toReversed())),
+    });
+    expect(result).toMatchObject({ status: 'completed', agent: 'billing', text: 'billed' });
     expect(auditLog(result.log)).toEqual([]);
   });
 });

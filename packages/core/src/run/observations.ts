@@ -31,7 +31,6 @@ export const deniedEnd = (refusal: Refusal): CallEnd =>
 export const abortedEnd = (why = 'The run was stopped before this call was started.'): CallEnd =>
   errorEnd({ status: 'aborted', errorClass: 'aborted', summary: why });
 export const laterHandoffEnd = (): CallEnd => abortedEnd('Only the first handoff of an answer is tried, and this was a later one.');
-export const answeredEnd = (): CallEnd => abortedEnd('The run ends with the answer of another tool, so this handoff was not made.');
 export const limitEnd = (limit: LimitName): CallEnd => abortedEnd(`This call was not started: the limit ${limit} of the run is reached.`);
 export const withheldEnd = (tool: string, refusal: Refusal): CallEnd =>
   errorEnd({ status: 'error', errorClass: 'denied', summary: `${tool} ran; its result was withheld: ${refusal.reason}`, refusal });

@@ -12,7 +12,7 @@ import { enter, messageText } from '../enter.js';
 import type { RunHandle } from '../handle.js';
 import { isPromise } from '../is-promise.js';
 import { keepPairs } from '../make-view.js';
-import { answeredEnd, deniedEnd, errorEnd, laterHandoffEnd, limitEnd } from '../observations.js';
+import { deniedEnd, errorEnd, laterHandoffEnd, limitEnd } from '../observations.js';
 import { endCall } from '../open-call.js';
 import { deepFreeze } from '../plain-output.js';
 import { manifestOf, standNow, standOf } from '../plan.js';
@@ -33,7 +33,6 @@ interface Wanted {
 export async function handOff(handle: RunHandle, call: CallState): Promise<undefined> {
   const { state } = handle;
   endLaterHandoffs(handle, call);
-  if (isAnswered(handle)) return refuse(handle, call, answeredEnd());
   if (state.usedHandoffs >= state.limits.handoffs) return refuse(handle, call, { ...limitEnd('handoffs'), limit: 'handoffs' });
   const wanted = findWanted(handle, call);
   const { target, to } = wanted;
@@ -137,11 +136,6 @@ function endLaterHandoffs(handle: RunHandle, first: CallState): void {
     if (call.phase === 'handoff') handle.append({ ...laterHandoffEnd(), type: 'handoff.refused', callId: call.call.id });
     else endCall({ handle, call }, { ...laterHandoffEnd(), revision: 0, chars: 0 });
   }
-}
-
-/** A tool that ends the run has done so: its agent gave the answer, and no other takes over. */
-function isAnswered({ state }: RunHandle): boolean {
-  return [...state.calls.values()].some(({ end }) => end?.answer !== undefined);
 }
 
 function findWanted(handle: RunHandle, call: CallState): Wanted {
