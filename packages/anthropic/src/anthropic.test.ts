@@ -479,6 +479,15 @@ describe('thinking', () => {
     expect((await turn(history, id)).thinking).toBeDefined();
   });
 
+  it('is off by name in a turn that has lost it, where a model thinks by itself', async () => {
+    const history: Message[] = [user('go'), assistant('', called), toolResult('1.0', 'A')];
+    const plain = { tools: [lookup] };
+    expect((await turn(history, 'claude-opus-5', plain)).thinking).toEqual({ type: 'disabled' });
+    expect((await turn(history, 'claude-sonnet-5-5', plain)).thinking).toEqual({ type: 'between_tools' });
+    history.push(assistant('done'), user('next'));
+    expect((await turn(history, 'claude-opus-5', plain)).thinking).toBeUndefined();
+  });
+
   it('with a budget gives way to a forced call, and takes no temperature', async () => {
     const forced = await turn([user('go')], old, { ...asked, toolChoice: 'required' });
     expect([forced.thinking, forced.tool_choice]).toEqual([undefined, { type: 'any' }]);

@@ -136,6 +136,18 @@ describe('what is not known', () => {
   });
 });
 
+it('S058: events are told by their data where the frame has no name, or the one that stands for none', () => {
+  for (const event of ['', 'message']) {
+    const answer = new AnswerAssembly(new Map(), faults);
+    for (const each of answerEvents([textOf('a')])) answer.push({ event, data: JSON.stringify(each) });
+    expect([answer.isDone, answer.blocks()]).toEqual([true, [textOf('a')]]);
+  }
+  const answer = new AnswerAssembly(new Map(), faults);
+  for (const { type, ...rest } of answerEvents([textOf('a')]) as { type: string }[])
+    answer.push({ event: type, data: JSON.stringify(rest) });
+  expect([answer.isDone, answer.blocks()]).toEqual([true, [textOf('a')]]);
+});
+
 it('citations and signatures come together as the provider gives them', () => {
   const { answer } = assemble(
     start,

@@ -4,12 +4,15 @@ import type { Block } from './blocks.js';
 import { isObject } from './blocks.js';
 import type { Container } from './native-message.js';
 import { readContainer } from './native-message.js';
+import { isTooDeep, parse } from './read-json.js';
 import type { TokenCounts } from './usage.js';
 import { noTokens, updateCounts } from './usage.js';
 
 /** Events that matter. Others, and pings, are passed over without a look at their data, as the API asks of its clients. */
 const known = new Set([
+  // Without a name, and by the name that stands for none.
   '',
+  'message',
   'message_start',
   'content_block_start',
   'content_block_delta',
@@ -292,33 +295,6 @@ function argumentsOf({ block, json }: OpenBlock): string {
 
 function isHighSurrogate(unit: number): boolean {
   return unit >= 0xd800 && unit <= 0xdbff;
-}
-
-/** Levels of JSON: what is read recursively later on must not fill the stack. */
-const mostLevels = 1_000;
-
-function isTooDeep(json: string): boolean {
-  if (json.length <= mostLevels) return false;
-  let level = 0;
-  let isText = false;
-  for (let index = 0; index < json.length; index += 1) {
-    const letter = json.charAt(index);
-    if (isText && letter === '\\') index += 1;
-    else if (letter === '"') isText = !isText;
-    else if (!isText && (letter === '{' || letter === '[')) level += 1;
-    else if (!isText && (letter === '}' || letter === ']')) level -= 1;
-    if (level > mostLevels) return true;
-  }
-  return false;
-}
-
-function parse(json: string): JsonValue | undefined {
-  if (isTooDeep(json)) return undefined;
-  try {
-    return JSON.parse(json) as JsonValue;
-  } catch {
-    return undefined;
-  }
 }
 
 function fieldsOf(value: unknown): Fields {
