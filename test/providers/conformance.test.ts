@@ -1,37 +1,72 @@
-// The packages run the suite over the SDKs they are built with; here it runs over the other ones that they take.
+// The packages run the suite over the SDKs they are built with, in words of their own. Here it runs over the other SDKs that they take, and
+// in the words of a server that is not ours.
 import type { BenchStream, FakeProvider } from '@guardloop/testing/conformance';
 import { httpBench, modelConformance } from '@guardloop/testing/conformance';
-import { checkRequest } from './model-server.js';
+import { afterAll, beforeAll } from 'vitest';
+import { fakeProvider } from './fake-provider.js';
+import { ModelServer } from './model-server.js';
 import type { Side } from './sides.js';
-import { fetchSides, sides } from './sides.js';
-import type { StreamWords } from './stream-words.js';
-import { streamWords } from './stream-words.js';
-import { wireRequest } from './wire-request.js';
+import { fetchSides, readers, sides } from './sides.js';
+import type { Dialect } from './wire-request.js';
 
-function streamOf(words: StreamWords, said: BenchStream): string {
-  if (said.type === 'refusal') return words.begin + words.end('', [], { reason: 'refusal', usage: true });
-  const texts = said.type === 'answer' ? (said.text ?? []) : [said.text].filter((text) => text !== '');
-  const begin = [words.begin, ...(texts.length > 0 ? [words.openText] : []), ...texts.map((text) => words.text(text))];
-  if (said.type === 'beginning') return begin.join('');
-  const calls = (said.calls ?? []).map((call) => ({ ...call, input: call.arguments }));
-  const spoken = calls.map((call, index) => {
-    const half = Math.ceil(call.input.length / 2);
-    const pieces = [call.input.slice(0, half), call.input.slice(half)].map((piece) => words.argument(index, piece));
-    return [words.openCall(index, call), ...pieces, words.closeCall(index, call)].join('');
-  });
-  const ending = said.type === 'length' ? ({ reason: 'length', usage: true } as const) : { usage: said.usage !== false };
-  return [...begin, ...spoken, words.end(texts.join(''), calls, ending)].join('');
-}
-
-function providerOf(side: Side): FakeProvider {
-  return {
-    model: (url, maxRetries) => side.model({ url, fetch }, { maxRetries }),
-    stream: (said) => streamOf(streamWords[side.dialect], said),
-    check: ({ body, headers }) => checkRequest(side.dialect, body, new Headers(headers)),
-    toolNames: (body) => wireRequest(side.dialect, body).tools,
-    countsAttempts: side.countsAttempts,
-  };
-}
+let server: ModelServer;
+let asked = 0;
+beforeAll(async () => {
+  server = await ModelServer.start();
+});
+afterAll(() => server.stop());
 
 for (const side of [...sides, ...fetchSides].filter(({ name }) => name.endsWith('7')))
-  modelConformance(side.name, () => httpBench(providerOf(side)));
+  modelConformance(side.name, () => httpBench(fakeProvider(side)));
+
+for (const side of readers) modelConformance(`${side.name}, in the words of a third-party server,`, () => httpBench(thirdParty(side)));
+
+type Sayable = Extract<BenchStream, { type: 'answer' | 'length' }>;
+
+/** What the server can say is in its words, the rest in ours. */
+function thirdParty(side: Side): FakeProvider {
+  const ours = fakeProvider(side);
+  return { ...ours, stream: (said) => (isSayable(side.dialect, said) ? answered(side.dialect, said) : ours.stream(said)) };
+}
+
+/** It always tells usage, has no beginnings and no refusals of Responses, and writes arguments for Messages anew. */
+function isSayable(dialect: Dialect, said: BenchStream): said is Sayable {
+  if (said.type !== 'answer' && said.type !== 'length') return false;
+  if (said.type === 'answer' && said.usage === false) return false;
+  return dialect !== 'messages' || (said.calls ?? []).every((call) => isPlainJson(call.arguments));
+}
+
+function isPlainJson(text: string): boolean {
+  try {
+    return JSON.stringify(JSON.parse(text)) === text;
+  } catch {
+    return false;
+  }
+}
+
+async function answered(dialect: Dialect, said: Sayable): Promise<string> {
+  asked += 1;
+  const model = `asked-${asked}`;
+  const calls = (said.calls ?? []).map((call) => ({ id: call.id, name: call.name, arguments: call.arguments }));
+  const content = typeof said.text === 'string' ? said.text : (said.text ?? []).join('');
+  server.on(
+    { model },
+    {
+      ...(content === '' && calls.length > 0 ? {} : { content }),
+      ...(calls.length > 0 ? { toolCalls: calls } : {}),
+      ...(said.type === 'length' ? { finishReason: 'length' } : {}),
+      usage: { prompt_tokens: 12, completion_tokens: 5 },
+    },
+    { chunkSize: 4 },
+  );
+  const messages = [{ role: 'user', content: 'Speak.' }];
+  const [path, body] = {
+    chat: ['/v1/chat/completions', { model, messages, stream: true, stream_options: { include_usage: true } }] as const,
+    responses: ['/v1/responses', { model, input: 'Speak.', stream: true }] as const,
+    messages: ['/v1/messages', { model, messages, max_tokens: 1_000, stream: true }] as const,
+  }[dialect];
+  const headers = { 'content-type': 'application/json' };
+  const response = await fetch(server.url + path, { method: 'POST', headers, body: JSON.stringify(body) });
+  if (!response.ok) throw new Error(`The server answered with status ${response.status}.`);
+  return response.text();
+}

@@ -9,7 +9,7 @@ export interface FakeProvider {
   /** The adapter's model for a provider at this address, with so many further attempts of its own. */
   model(url: string, maxRetries: number): Model;
   /** The whole body of a stream that says this. */
-  stream(said: BenchStream): string;
+  stream(said: BenchStream): string | Promise<string>;
   /** Every breach of the provider's grammar in a request. */
   check(request: BenchRequest): readonly string[];
   /** The names under which a request body offers its tools, in order. */
@@ -34,7 +34,7 @@ export async function httpBench(provider: FakeProvider): Promise<ModelBench> {
     response.on('close', () => {
       if (!response.writableFinished) left += 1;
     });
-    play(provider, replies.shift() ?? { type: 'status', status: 500, secret: 'nothing more was to be said' }, response);
+    await play(provider, replies.shift() ?? { type: 'status', status: 500, secret: 'nothing more was to be said' }, response);
   };
   const server: Server = createServer((request, response) => void answer(request, response));
   await new Promise<void>((resolve) => {
@@ -60,7 +60,7 @@ export async function httpBench(provider: FakeProvider): Promise<ModelBench> {
   };
 }
 
-function play(provider: FakeProvider, reply: BenchReply, response: ServerResponse): void {
+async function play(provider: FakeProvider, reply: BenchReply, response: ServerResponse): Promise<void> {
   if (reply.type === 'status') {
     const wait = reply.retryAfter === undefined ? {} : { 'retry-after': `${reply.retryAfter}` };
     response.writeHead(reply.status, { 'content-type': 'application/json', ...wait });
@@ -73,19 +73,19 @@ function play(provider: FakeProvider, reply: BenchReply, response: ServerRespons
     case 'answer':
     case 'length':
     case 'refusal':
-      response.end(provider.stream(reply));
+      response.end(await provider.stream(reply));
       return;
     case 'unfinished':
-      response.end(provider.stream({ ...reply, type: 'beginning' }));
+      response.end(await provider.stream({ ...reply, type: 'beginning' }));
       return;
     case 'broken':
-      response.write(provider.stream({ ...reply, type: 'beginning' }), () => setTimeout(() => response.destroy(), 10));
+      response.write(await provider.stream({ ...reply, type: 'beginning' }), () => setTimeout(() => response.destroy(), 10));
       return;
     case 'empty':
       response.end();
       return;
     case 'hang':
-      if (reply.text !== '') response.write(provider.stream({ ...reply, type: 'beginning' }));
+      if (reply.text !== '') response.write(await provider.stream({ ...reply, type: 'beginning' }));
       return;
     default:
       reply satisfies never;
