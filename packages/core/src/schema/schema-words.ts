@@ -36,7 +36,9 @@ export function annotated(node: JsonObject, rules: StrictRules, said: readonly (
   const { title, description, default: preset } = node;
   const keepsDefault = rules.keywords.includes('default');
   const stated = [...said, ...patternsBeside(node), ...(preset === undefined || keepsDefault ? [] : [['default', preset] as const])];
-  const sayable = stated.filter(([keyword, value]) => keyword !== 'pattern' || String(value).length <= longestPattern);
+  const sayable = stated.filter(
+    ([keyword, value]) => keyword !== 'pattern' || (typeof value === 'string' && value.length <= longestPattern),
+  );
   const words = [
     ...(typeof description === 'string' && description !== '' ? [description] : []),
     ...(sayable.length === 0 ? [] : [`(${sayable.map(([keyword, value]) => `${keyword}: ${JSON.stringify(value)}`).join(', ')})`]),
@@ -60,7 +62,7 @@ function patternsBeside({ allOf }: JsonObject): readonly (readonly [string, Json
 
 /** The bounds that a safe integer has anyway, and a least size of nothing. */
 function isEmpty(keyword: string, value: JsonValue): boolean {
-  if (keyword === 'minimum' || keyword === 'maximum') return Math.abs(Number(value)) === Number.MAX_SAFE_INTEGER;
+  if (keyword === 'minimum' || keyword === 'maximum') return typeof value === 'number' && Math.abs(value) === Number.MAX_SAFE_INTEGER;
   return value === 0 && (keyword === 'minLength' || keyword === 'minItems' || keyword === 'minProperties');
 }
 

@@ -222,14 +222,15 @@ export class StrictConversion {
   }
 
   #reference(node: JsonObject, at: At): JsonObject {
-    const { $ref: reference, ...beside } = node;
+    const { $ref: given, ...beside } = node;
+    const reference = typeof given === 'string' ? given : '';
     refuseBeside(beside, at, '$ref');
-    this.#definitions.refer(String(reference), at);
+    this.#definitions.refer(reference, at);
     const words = annotated(beside, this.#rules);
-    if (Object.keys(words).length === 0) return { $ref: String(reference) };
+    if (Object.keys(words).length === 0) return { $ref: reference };
     // Beside a reference nothing may stand.
     this.#unions += 1;
-    return { anyOf: [{ $ref: String(reference) }], ...words };
+    return { anyOf: [{ $ref: reference }], ...words };
   }
 
   #nullable(schema: JsonObject): JsonObject {

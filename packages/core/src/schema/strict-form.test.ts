@@ -528,3 +528,53 @@ test('every input fits the form that lets fields be left out, and what fits that
   );
   expect(converted).toBeGreaterThan(200);
 });
+
+test('no schema, however odd, makes it throw, or is changed', () => {
+  const keywords = [
+    'type',
+    'properties',
+    'required',
+    'additionalProperties',
+    'items',
+    'enum',
+    'const',
+    'anyOf',
+    'oneOf',
+    'allOf',
+    '$ref',
+    '$defs',
+    'format',
+    'pattern',
+    'minimum',
+    'nullable',
+    'default',
+    'description',
+    'x',
+  ];
+  const words = ['object', 'array', 'string', 'null', '#', '#/$defs/x', 'x', '(', '__proto__', 'constructor'];
+  const { odd } = fc.letrec<{ odd: JsonValue }>((tie) => ({
+    odd: fc.oneof(
+      { depthSize: 'small', withCrossShrink: true },
+      fc.constantFrom<JsonValue>(...words, 0, -1, 1e300, true, false, null),
+      fc.array(tie('odd'), { maxLength: 3 }),
+      fc.dictionary(fc.constantFrom(...keywords), tie('odd'), { maxKeys: 5 }),
+      fc.record({
+        type: fc.constant('object'),
+        properties: fc.dictionary(fc.constantFrom('x', 'y', '__proto__'), tie('odd'), { maxKeys: 3 }),
+      }),
+    ),
+  }));
+  fc.assert(
+    fc.property(fc.dictionary(fc.constantFrom(...keywords), odd, { maxKeys: 6 }), fc.boolean(), (schema, isObject) => {
+      const given: JsonObject = isObject ? { ...schema, type: 'object' } : schema;
+      const before = JSON.stringify(given);
+      for (const rules of [complete, partial, { ...partial, root: 'any' as const }, anyProvider]) {
+        const form = strictForm(given, rules);
+        if (!form.isStrict) expect(describeRefusal(form)).toMatch(/\.$/);
+        else expect(() => JSON.stringify(form.schema)).not.toThrow();
+      }
+      expect(JSON.stringify(given)).toBe(before);
+    }),
+    { numRuns: 1_000 },
+  );
+});
