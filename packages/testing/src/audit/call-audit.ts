@@ -316,7 +316,9 @@ function readSwap(audit: Audit, run: RunAudit, on: { readonly event: HandoffEven
 /** The run was stopped while the target's guardrails were asked: nothing crossed, so what some of them answered is void. A refusal is not. */
 function dropEntry(run: RunAudit): void {
   const entry = [...run.pending].filter(([key]) => key.startsWith('input '));
-  const isRefused = entry.some(([, verdicts]) => verdicts.some(({ action, shadow }) => !shadow && (action === 'deny' || action === 'halt')));
+  const isRefused = entry.some(([, verdicts]) =>
+    verdicts.some(({ action, shadow }) => !shadow && (action === 'deny' || action === 'halt')),
+  );
   if (!isRefused) for (const [key] of entry) run.pending.delete(key);
 }
 
