@@ -57,9 +57,9 @@ const shapes: readonly JsonValue[] = [
   [null],
   [{}],
   { role: 'assistant' },
-  { role: 'user', content: foreignWords },
+  { role: 'user', content: 'hi' },
   [{ type: 'text', text: 7 }],
-  [{ type: 'odd', text: foreignWords }],
+  [{ type: 'tool_result', tool_use_id: 'x', content: 'hi' }],
   { content: 1, tool_calls: 'x' },
 ];
 const foreigners: readonly JsonValue[] = [
