@@ -1,12 +1,14 @@
 // The packages run the suite over the SDKs they are built with, in words of their own. Here it runs over the other SDKs that they take, and
-// in the words of a server that is not ours.
+// in the words of a server that is not ours, and over models around models.
+import type { Model } from '@guardloop/core';
+import { withConcurrency, withFallback, withRetry, withTimeouts } from '@guardloop/core';
 import type { BenchStream, FakeProvider } from '@guardloop/testing/conformance';
 import { httpBench, modelConformance } from '@guardloop/testing/conformance';
 import { afterAll, beforeAll } from 'vitest';
 import { fakeProvider } from './fake-provider.js';
 import { ModelServer } from './model-server.js';
 import type { Side } from './sides.js';
-import { fetchSides, readers, sides } from './sides.js';
+import { chat6, fetchSides, readers, sides } from './sides.js';
 import type { Dialect } from './wire-request.js';
 
 let server: ModelServer;
@@ -20,6 +22,20 @@ for (const side of [...sides, ...fetchSides].filter(({ name }) => name.endsWith(
   modelConformance(side.name, () => httpBench(fakeProvider(side)));
 
 for (const side of readers) modelConformance(`${side.name}, in the words of a third-party server,`, () => httpBench(thirdParty(side)));
+
+/** A model around a model is held to what a model is held to; none of them asks again here, where the suite counts requests. */
+const wrappers: Readonly<Record<string, (model: Model) => Model>> = {
+  withRetry: (model) => withRetry(model, { attempts: 1 }),
+  withFallback: (model) => withFallback([model, model], { when: () => false }),
+  withTimeouts: (model) => withTimeouts(model, { connectMs: 30_000, firstEventMs: 30_000, betweenEventsMs: 30_000, totalMs: 60_000 }),
+  withConcurrency: (model) => withConcurrency(model, { limit: 4 }),
+};
+
+for (const [name, wrap] of Object.entries(wrappers))
+  modelConformance(`${name} around ${chat6.name}`, () => {
+    const provider = fakeProvider(chat6);
+    return httpBench({ ...provider, neverRetries: true, model: (url, maxRetries) => wrap(provider.model(url, maxRetries)) });
+  });
 
 type Sayable = Extract<BenchStream, { type: 'answer' | 'length' }>;
 

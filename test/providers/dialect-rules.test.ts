@@ -84,7 +84,9 @@ describe.each([...sides, ...fetchSides])('$name', (side) => {
       expect(places.every((place) => place > 0)).toBe(true);
       expect(places).toEqual(places.toSorted((one, two) => one - two));
       expect(json.indexOf('find ran')).toBeGreaterThan(places.at(-1) ?? 0);
-      expect(JSON.stringify(events.filter(({ type }) => type === 'text.delta' || type === 'reasoning.delta'))).not.toMatch(/TUVT|UlNQ|U0lH/);
+      expect(JSON.stringify(events.filter(({ type }) => type === 'text.delta' || type === 'reasoning.delta'))).not.toMatch(
+        /TUVT|UlNQ|U0lH/,
+      );
     }
   });
 

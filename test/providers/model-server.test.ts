@@ -13,6 +13,11 @@ const user = { role: 'user', content: 'Hello?' };
 it.each([
   ['/v1/chat/completions', { model: 'gpt-5', messages: [user, { role: 'assistant', content: null, tool_calls: [call] }] }, 'call_a'],
   [
+    '/v1/responses',
+    { model: 'gpt-5', input: [user, { type: 'function_call', call_id: 'call_b', name: 'find_order', arguments: '{}' }] },
+    'call_b',
+  ],
+  [
     '/v1/messages',
     {
       model: 'claude-opus-4-8',
