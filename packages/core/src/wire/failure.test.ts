@@ -27,6 +27,18 @@ describe('the wait that a server asks for', () => {
     expect(asked({ 'retry-after-ms': '-5' })).toBeUndefined();
     vi.useRealTimers();
   });
+
+  test('S160: given twice counts once; what is no wait asks for none; one without end is a number still', () => {
+    const asked = (...values: string[]): number | undefined => {
+      const headers = new Headers();
+      for (const value of values) headers.append('retry-after', value);
+      return retryAfterMs(headers);
+    };
+    expect(asked('2', '2')).toBe(2_000);
+    expect(['-5', 'soon 5', '1 hour', '1e3'].map((value) => asked(value))).toEqual(Array.from({ length: 4 }, () => undefined));
+    expect(asked('9'.repeat(400))).toBe(Number.MAX_SAFE_INTEGER);
+    expect(retryAfterMs(new Headers({ 'retry-after-ms': '5ms', 'retry-after': '3' }))).toBe(3_000);
+  });
 });
 
 describe('an answer with an error status', () => {
@@ -59,6 +71,10 @@ describe('an answer with an error status', () => {
 
   test('names what the request asked for where it was refused as it stands', () => {
     expect(requestFailure(answered(400), words, { ...call, demands: ['temperature'] }).message).toContain('temperature');
+  });
+
+  test('that asks for money says so', () => {
+    expect(requestFailure(answered(402), words, { ...call, demands: ['temperature'] }).message).toContain('balance');
   });
 
   test('words and ids that are no words are left out', () => {

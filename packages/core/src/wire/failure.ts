@@ -111,13 +111,18 @@ export function protocolFailure(
   });
 }
 
+/** A number from 0; of a header that was given twice, the first. */
+const headerNumber = /^\s*(\d+(?:\.\d+)?)\s*(?:,|$)/;
+
 /** Milliseconds that the headers of an answer ask to wait: `retry-after-ms`, or `retry-after` in seconds or as a date. */
 export function retryAfterMs(headers: Headers | undefined): number | undefined {
-  const ms = Number.parseFloat(headers?.get('retry-after-ms') ?? '');
-  if (Number.isFinite(ms) && ms >= 0) return ms;
-  const header = headers?.get('retry-after')?.trim() ?? '';
-  if (/^\d+(\.\d+)?$/.test(header)) return Number(header) * 1_000;
-  const date = header === '' ? Number.NaN : Date.parse(header);
+  const [ms, header] = [headers?.get('retry-after-ms') ?? '', headers?.get('retry-after') ?? ''];
+  const [, asked] = headerNumber.exec(ms) ?? [];
+  const [, seconds] = headerNumber.exec(header) ?? [];
+  if (asked !== undefined || seconds !== undefined)
+    return Math.min(asked === undefined ? Number(seconds) * 1_000 : Number(asked), Number.MAX_SAFE_INTEGER);
+  // Without a time of day it is no date of HTTP, though it may parse as one: `-5` would be in the year 2001.
+  const date = /\d:\d\d/.test(header) ? Date.parse(header) : Number.NaN;
   return Number.isNaN(date) ? undefined : Math.max(0, date - Date.now());
 }
 
@@ -200,6 +205,7 @@ function headersOf(value: unknown): Headers | undefined {
 
 function advice(status: number, { demands = [] }: CallState): string {
   if (status === 401 || status === 403) return 'Check the API key and what it may use.';
+  if (status === 402) return 'Check the plan and the balance of the account.';
   if (status === 404) return 'Check the model id and the baseURL.';
   if (status === 413) return 'The request is too large; shorten the view.';
   if (status === 429) return 'Wait as details.retryAfterMs says, or raise the quota.';
