@@ -94,6 +94,13 @@ describe('a limit on what a model does not tell', () => {
     expect(result.status === 'failed' && result.error.message).toContain('The limit tokens is 500, and model m1 does not tell');
   });
 
+  it.each([Number.NaN, -1, '1', null])('takes a number that is none (%s) for one that is not told', async (none) => {
+    const cost = plays([[calls, end({ ...priced, cost: none as number })]]);
+    expect(await sound(run(desk(cost), 'go', { limits: { cost: 5 } }))).toMatchObject({ error: { code: 'CONFIG_INVALID' } });
+    const tokens = plays([[calls, end({ ...priced, inputTokens: none as number })]]);
+    expect(await sound(run(desk(tokens), 'go', { limits: { tokens: 500 } }))).toMatchObject({ error: { code: 'CONFIG_INVALID' } });
+  });
+
   it('leaves an answer alone that ends the run, and warns', async () => {
     const { events, result } = await readAll(stream(desk(plays([[text('ok'), end(unpriced)]])), 'go', { limits: { cost: 5 } }));
     expect(result).toMatchObject({ status: 'completed', output: 'ok' });

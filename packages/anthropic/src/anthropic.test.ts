@@ -905,6 +905,13 @@ describe('making a model', () => {
       'no option baseUrl. The options are client, apiKey, baseURL',
     ],
     ['a price that is no number', { prices: { input: Number.NaN, output: 1 } }, 'prices.input'],
+    ['prices without that of the output', { prices: { input: 1 } } as AnthropicOptions, 'prices.output'],
+    ['a price that does not exist', { prices: { input: 1, output: 1, cachedRead: 0 } } as AnthropicOptions, 'no price cachedRead'],
+    ['prices that are null', { prices: null } as never, 'prices is no object'],
+    ['a default setting that does not exist', { settings: { max_tokens: 5 } } as AnthropicOptions, 'no default setting max_tokens'],
+    ['a default tool choice', { settings: { toolChoice: 'required' } } as AnthropicOptions, 'no default setting toolChoice'],
+    ['default settings that are null', { settings: null } as never, 'settings is no object'],
+    ['options that are null', null as never, 'options are no object'],
     ['a tool that Anthropic hands back', { providerTools: [{ type: 'bash_20250124', name: 'bash' }] }, 'bash (bash_20250124)'],
     [
       'two provider tools of one name',
@@ -918,7 +925,9 @@ describe('making a model', () => {
     ],
     ['a client beside a key', { client: new Anthropic({ apiKey: 'k' }), apiKey: 'k' }, 'client stands beside apiKey'],
   ])('%s is CONFIG_INVALID', (_, options, word) => {
-    expect(() => anthropic('claude-opus-4-8', options)).toThrow(word);
+    expect(() => anthropic('claude-opus-4-8', options)).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(word) as string }),
+    );
   });
 
   it('an empty model id is CONFIG_INVALID', () => {

@@ -1,6 +1,7 @@
 import Anthropic from '@anthropic-ai/sdk';
 import type { Asking, Model, ModelEvent, ModelRequest, ModelSettings, Send, StopReason, StreamOptions, Usage } from '@guardloop/core/model';
 import {
+  checkDefaultSettings,
   checkModelId,
   checkOptionNames,
   checkPrices,
@@ -131,7 +132,8 @@ function checkOptions(modelId: string, options: AnthropicOptions): string {
   const where = checkModelId('anthropic', modelId, 'claude-opus-4-8');
   checkOptionNames(where, options, optionNames);
   checkWholeNumber(where, { maxTokens: options.maxTokens }, 1);
-  checkPrices(where, options.prices);
+  checkPrices(where, options.prices, ['cacheWriteHour']);
+  checkDefaultSettings(where, options.settings);
   checkProviderTools(where, options.providerTools);
   return where;
 }

@@ -217,6 +217,12 @@ describe('bounds', () => {
     }).toThrow('without an end');
   });
 
+  it('two reasons why it ended are no end', () => {
+    const ended = (reason: string) => ({ type: 'message_delta', delta: { stop_reason: reason }, usage: {} });
+    expect(() => assemble(start, ended('max_tokens'), ended('end_turn'), stop)).toThrow('two reasons');
+    expect(assemble(start, ended('max_tokens'), ended('max_tokens'), stop).answer.stopReason).toBe('max_tokens');
+  });
+
   it('arguments that are nested too deep are unparsable', () => {
     const deep = '['.repeat(2_000) + ']'.repeat(2_000);
     const { answer } = assemble(start, open(0, call('a')), argue(0, `{"key":${deep}}`), stop);

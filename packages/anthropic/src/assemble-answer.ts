@@ -4,7 +4,7 @@ import type { Block } from './blocks.js';
 import { isObject } from './blocks.js';
 import type { Container } from './native-message.js';
 import { readContainer } from './native-message.js';
-import { isTooDeep, parse } from './read-json.js';
+import { parse } from './read-json.js';
 import type { TokenCounts } from './usage.js';
 import { noTokens, updateCounts } from './usage.js';
 
@@ -85,7 +85,6 @@ export class AnswerAssembly implements FrameSink {
   push({ event, data }: SseFrame): readonly ModelEvent[] {
     if (!known.has(event) || data.trim() === '' || data === '[DONE]') return [];
     this.#frame = data.length;
-    if (isTooDeep(data)) throw this.#faults.broken('Anthropic sent an event that is nested too deep');
     let fields: unknown;
     try {
       fields = JSON.parse(data);
@@ -249,7 +248,11 @@ export class AnswerAssembly implements FrameSink {
   }
 
   #messageDelta(delta: Fields, usage: unknown): readonly ModelEvent[] {
-    if (typeof delta.stop_reason === 'string') this.stopReason = delta.stop_reason;
+    if (typeof delta.stop_reason === 'string') {
+      if ((this.stopReason ?? delta.stop_reason) !== delta.stop_reason)
+        throw this.#faults.broken('Anthropic gave two reasons why its answer ended');
+      this.stopReason = delta.stop_reason;
+    }
     this.detail = safeWord(fieldsOf(delta.stop_details).category) ?? this.detail;
     this.container = readContainer(delta.container) ?? this.container;
     this.counts = updateCounts(this.counts, usage);

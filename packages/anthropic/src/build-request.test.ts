@@ -75,6 +75,16 @@ describe('settings', () => {
     );
   });
 
+  it.each(['tools', 'tool_choice', 'mcp_servers', 'system'])(
+    'the extra field %s is refused: it would go past the agent and its guardrails',
+    (field) => {
+      const extra = { 'anthropic.messages': { [field]: [] } };
+      expect(() => build(hello, { settings: { extra } })).toThrow(
+        expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(`sets ${field}`) as string }),
+      );
+    },
+  );
+
   it('metadata.user_id is sent, beside and over that of the extra fields', () => {
     const extra = { 'anthropic.messages': { metadata: { user_id: 'other' }, service_tier: 'auto' } };
     const { body, warnings } = build(hello, { settings: { metadata: { user_id: 'u\ud83d' }, extra } });

@@ -1,15 +1,28 @@
 import type { JsonObject, ModelSettings } from '@guardloop/core/model';
 import { GuardloopError, hasText, wellFormedText } from '@guardloop/core/model';
+import { providerName } from './encode-items.js';
 import type { ModelTraits } from './thinking.js';
 
-/** Throws `CONFIG_INVALID` for limits that the API does not take: without them the answer would be larger than was allowed. */
-export function checkSettings({ maxTokens, stopSequences: stops }: ModelSettings, model: string): void {
+/** Extra fields that would let in what no guardrail sees, or that belong to the agent. */
+const reserved: ReadonlySet<string> = new Set(['tools', 'tool_choice', 'mcp_servers', 'system']);
+
+/**
+ * Throws `CONFIG_INVALID` for limits that the API does not take, without which the answer would be larger than was allowed, and for extra fields
+ * that go past the agent.
+ */
+export function checkSettings({ maxTokens, stopSequences: stops, extra }: ModelSettings, model: string): void {
   const invalid = (message: string): GuardloopError => new GuardloopError('CONFIG_INVALID', `anthropic('${model}'): ${message}`);
   if (maxTokens !== undefined && !(Number.isInteger(maxTokens) && maxTokens > 0)) {
     throw invalid('settings.maxTokens must be a whole number from 1.');
   }
   if (stops?.some((stop) => !hasText(stop)) === true) {
     throw invalid('settings.stopSequences holds one that is empty or only whitespace, which Anthropic does not take. Leave it out.');
+  }
+  const past = Object.keys(extra?.[providerName] ?? {}).filter((field) => reserved.has(field));
+  if (past.length > 0) {
+    throw invalid(
+      `settings.extra['${providerName}'] sets ${past.join(', ')}, which belong to the agent. Use its instructions, tools and settings; tools that Anthropic runs go into the option providerTools.`,
+    );
   }
 }
 

@@ -51,11 +51,12 @@ export type { FetchTransportOptions, SdkClient } from './wire/fetch-transport.js
 export { FetchTransport } from './wire/fetch-transport.js';
 export type { AnswerAssembly, Asking, FrameSink, HttpCallOptions, Send } from './wire/http-call.js';
 export { HttpCall } from './wire/http-call.js';
+export { isTooDeep } from './wire/json-depth.js';
 export { isWireName, namesByWire, wireName } from './wire/names.js';
 export type { AnswerForm, OfferedSchema } from './wire/offered-schema.js';
 export { answerForm, answerInWords, offeredSchema } from './wire/offered-schema.js';
 export { OpenCalls } from './wire/open-calls.js';
-export { checkModelId, checkOptionNames, checkPrices, checkWholeNumber, optionFault } from './wire/option-checks.js';
+export { checkDefaultSettings, checkModelId, checkOptionNames, checkPrices, checkWholeNumber, optionFault } from './wire/option-checks.js';
 export type { PartData } from './wire/part-data.js';
 export { mediaTypeOf, partData, textOfData } from './wire/part-data.js';
 export { recordOf, safeWord } from './wire/record.js';

@@ -48,11 +48,13 @@ export class Transport<Body extends object> {
   readonly #endpoint: Endpoint<Body>;
   readonly #client: () => OpenAI;
   readonly #fetch: FetchTransport | undefined;
+  readonly #baseURL: string | undefined;
 
   /** Checks the options; the client is made when it is first needed. Throws `CONFIG_INVALID`. */
   constructor(where: string, options: ClientOptions, endpoint: Endpoint<Body>) {
     const client = openaiClient(where, options);
     const isPlain = options.client === undefined && typeof options.apiKey !== 'function';
+    this.#baseURL = options.baseURL;
     this.#endpoint = endpoint;
     this.#client = client;
     this.#fetch =
@@ -64,6 +66,15 @@ export class Transport<Body extends object> {
             fetch: options.fetch,
           })
         : undefined;
+  }
+
+  /**
+   * The name of the server that requests go to: what it made for itself alone is not sent to another. A port is no part of it. Where the
+   * options say nothing the client is asked, which may know it from the environment. Throws `CONFIG_INVALID` if no client can be made.
+   */
+  get server(): string {
+    const url = this.#baseURL ?? this.#client().baseURL;
+    return URL.canParse(url) ? new URL(url).hostname : 'api.openai.com';
   }
 
   send(body: Body, way: RequestWay): Send {

@@ -270,6 +270,15 @@ describe('transport fetch fails as the SDK does', () => {
   });
 });
 
+test('an address in the environment is that of another server, with none of the limits of OpenAI', async () => {
+  const tools = Array.from({ length: 129 }, (_, index) => ({ name: `t${index}`, description: '', schema: { type: 'object' } }));
+  const sent = (): Promise<ModelAnswer> => collect(openaiChat('m').stream({ ...request, tools }, { signal }));
+  vi.stubEnv('OPENAI_API_KEY', 'k');
+  await expect(sent()).rejects.toThrow('OpenAI takes at most 128');
+  vi.stubEnv('OPENAI_BASE_URL', server.baseURL);
+  expect((await sent()).text).toBe('hello');
+});
+
 describe('transport fetch retries as withRetry does', () => {
   const down: Reply = { status: 503, headers: { 'retry-after-ms': '5' }, body: {} };
   const model = (options: ChatOptions = {}): Model =>

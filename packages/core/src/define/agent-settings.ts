@@ -20,8 +20,8 @@ const none: ModelSettings = Object.freeze({});
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 1;
 const isNumber = (value: unknown): boolean => typeof value === 'number' && Number.isFinite(value);
 
-const isTextRecord = (value: unknown): boolean =>
-  typeof value === 'object' && value !== null && !Array.isArray(value) && Object.values(value).every((text) => typeof text === 'string');
+const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isTextRecord = (value: unknown): boolean => isRecord(value) && Object.values(value).every((text) => typeof text === 'string');
 
 /** What each setting must be, in words and as a test. */
 const rules: { readonly [K in keyof ModelSettings]-?: readonly [test: (value: unknown) => boolean, expected: string] } = {
@@ -45,7 +45,7 @@ const rules: { readonly [K in keyof ModelSettings]-?: readonly [test: (value: un
   metadata: [isTextRecord, 'Give an object whose values are texts.'],
   headers: [isTextRecord, 'Give an object with a text for each header name.'],
   extra: [
-    (value) => typeof value === 'object' && value !== null && !Array.isArray(value),
+    (value) => isRecord(value) && Object.values(value).every(isRecord),
     'Give an object with the name of an adapter over each set of fields.',
   ],
 };

@@ -248,6 +248,11 @@ test.each<[string, unknown, string]>([
     '`settings` of agent billing has a list as `extra`. Give an object with the name of an adapter over each set of fields.',
   ],
   [
+    'extra fields of an adapter that are none',
+    { ...fits, settings: { extra: { openai: null } } },
+    '`settings` of agent billing has an object as `extra`. Give an object with the name of an adapter over each set of fields.',
+  ],
+  [
     'settings that hold a function',
     { ...fits, settings: { extra: { openai: { seed: () => 1 } } } },
     '`settings` of agent billing has an object as `extra`. Give plain JSON: texts, finite numbers, booleans, null, lists and objects.',

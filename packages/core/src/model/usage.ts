@@ -31,12 +31,17 @@ export function addUsage(left: Usage, right: Usage): Usage {
 
 /** Whether it is known what an answer cost: all of it, where several models took part. */
 export function tellsCost({ cost, byModel }: Usage): boolean {
-  if (cost === undefined) return false;
+  if (!isCount(cost)) return false;
   if (byModel === undefined) return true;
   // A model that failed without a word about tokens is not known to have cost anything.
   return Object.values(byModel).every(
-    (share) => share.cost !== undefined || (share.inputTokens === undefined && share.outputTokens === undefined),
+    (share) => isCount(share.cost) || (share.inputTokens === undefined && share.outputTokens === undefined),
   );
+}
+
+/** Whether it is known how many tokens an answer took. */
+export function tellsTokens({ inputTokens, outputTokens }: Usage): boolean {
+  return isCount(inputTokens) && isCount(outputTokens);
 }
 
 /** What one model used. */

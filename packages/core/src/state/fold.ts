@@ -1,6 +1,6 @@
 import type { AssistantMessage, Usage } from '../model/types.js';
 import type { ModelShare } from '../model/usage.js';
-import { addUsage, tellsCost } from '../model/usage.js';
+import { addUsage, tellsCost, tellsTokens } from '../model/usage.js';
 import {
   acceptActivation,
   activate,
@@ -336,7 +336,7 @@ function spendUsage(run: RunState, { usage, status = 'ok', model = run.model }: 
   // Of a call that failed or was aborted nothing more can be known.
   const isWhole = status === 'ok' || status === 'refused';
   const isUnpriced = isWhole && !tellsCost(usage);
-  const isUncounted = isWhole && (usage.inputTokens === undefined || usage.outputTokens === undefined);
+  const isUncounted = isWhole && !tellsTokens(usage);
   for (let each: RunState | undefined = run; each; each = each.parent) {
     each.usage = addUsage(each.usage, usage);
     if (isUnpriced) each.unpriced = model;

@@ -74,6 +74,22 @@ async function all(events: AsyncIterable<ModelEvent>): Promise<ModelEvent[]> {
   return list;
 }
 
+test('JSON that is nested too deep ends the call, and no sink sees it; brackets in its texts are no levels', async () => {
+  const ask = async (data: string): Promise<readonly ModelEvent[]> => {
+    answers = [says(data, '!')];
+    const call = new HttpCall({ words, model: 'm', signal: new AbortController().signal, maxEventChars: 100_000 });
+    return all(
+      call.run(
+        () => ({ send, sink: new Echo() }),
+        () => [],
+      ),
+    );
+  };
+  await expect(ask(`${'['.repeat(1_001)}${']'.repeat(1_001)}`)).rejects.toMatchObject({ code: 'MODEL_PROTOCOL' });
+  const flat = JSON.stringify(['[{"'.repeat(1_001), ...Array.from({ length: 1_001 }, () => [])]);
+  expect(textOf(await ask(flat))).toBe(flat);
+});
+
 test('several requests make one call, with one listener at a time and none at its end', async () => {
   answers = [says('a', 'b', '!'), says('c', '!'), says('d', '!')];
   const { signal } = new AbortController();

@@ -3,6 +3,7 @@ import type { ModelEvent, Usage } from '../model/types.js';
 import { Attempts } from './attempts.js';
 import type { CallState, ProviderWords } from './failure.js';
 import { aborted, protocolFailure, requestFailure, streamCut } from './failure.js';
+import { isTooDeep } from './json-depth.js';
 import type { SseFrame } from './sse.js';
 import { SseReader, SseTooLong } from './sse.js';
 
@@ -236,6 +237,7 @@ export class HttpCall implements AsyncIterableIterator<ModelEvent> {
     this.#ready = events;
     try {
       for (const frame of bytes === undefined ? frames.end().filter(isWhole) : frames.push(bytes)) {
+        if (isTooDeep(frame.data)) throw this.protocolError('The answer holds JSON that is nested too deep');
         for (const event of sink.push(frame)) events.push(event);
         if (sink.isDone) return;
       }

@@ -1,5 +1,7 @@
 import { GuardloopError } from '../errors.js';
 import type { Prices } from '../model/cost.js';
+import type { ModelSettings } from '../model/types.js';
+import { recordOf } from './record.js';
 
 /** `CONFIG_INVALID` for an option of an adapter. `where` names the call: `openai('gpt-5')`. */
 export function optionFault(where: string, message: string, cause?: unknown): GuardloopError {
@@ -15,16 +17,56 @@ export function checkModelId(adapter: string, modelId: unknown, example: string)
   return where;
 }
 
-/** Throws `CONFIG_INVALID` for an option that does not exist. */
+/** Throws `CONFIG_INVALID` for options that are no object, and for one that does not exist. */
 export function checkOptionNames(where: string, options: object, names: Readonly<Record<string, true>>): void {
+  if (recordOf(options) === undefined) throw optionFault(where, 'the options are no object. Give one, or leave them out.');
   const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name));
   if (unknown !== undefined) throw optionFault(where, `there is no option ${unknown}. The options are ${Object.keys(names).join(', ')}.`);
 }
 
-/** Throws `CONFIG_INVALID` for a price that is no number from 0. */
-export function checkPrices(where: string, prices: Prices | undefined): void {
-  for (const [name, price] of Object.entries(prices ?? {})) {
-    if (price !== undefined && !(Number.isFinite(price) && price >= 0))
+const settingNames: { readonly [K in Exclude<keyof ModelSettings, 'toolChoice'>]: true } = {
+  temperature: true,
+  topP: true,
+  maxTokens: true,
+  parallelToolCalls: true,
+  stopSequences: true,
+  reasoning: true,
+  seed: true,
+  metadata: true,
+  headers: true,
+  extra: true,
+};
+
+/** Throws `CONFIG_INVALID` for default settings that are no object, and for one that does not exist or is a matter of the agent. */
+export function checkDefaultSettings(where: string, settings: object | undefined): void {
+  if (settings === undefined) return;
+  if (recordOf(settings) === undefined) throw optionFault(where, 'settings is no object. Give one, or leave it out.');
+  const unknown = Object.keys(settings).find((name) => !Object.hasOwn(settingNames, name));
+  if (unknown !== undefined)
+    throw optionFault(where, `there is no default setting ${unknown}. The settings are ${Object.keys(settingNames).join(', ')}.`);
+}
+
+const priceNames: { readonly [K in keyof Prices]-?: true } = {
+  input: true,
+  output: true,
+  cacheRead: true,
+  cacheWrite: true,
+  audioInput: true,
+  audioOutput: true,
+};
+
+/** Throws `CONFIG_INVALID` for prices that no cost could be told from. `more` are names of prices that only this provider has. */
+export function checkPrices(where: string, prices: Prices | undefined, more: readonly string[] = []): void {
+  if (prices === undefined) return;
+  const given = recordOf(prices);
+  if (given === undefined) throw optionFault(where, 'prices is no object. Give { input, output }, per million tokens, or leave it out.');
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(priceNames, name) && !more.includes(name));
+  if (unknown !== undefined)
+    throw optionFault(where, `there is no price ${unknown}. The prices are ${[...Object.keys(priceNames), ...more].join(', ')}.`);
+  for (const name of new Set(['input', 'output', ...Object.keys(given)])) {
+    const price = given[name];
+    const isLeftOut = price === undefined && name !== 'input' && name !== 'output';
+    if (!isLeftOut && !(typeof price === 'number' && Number.isFinite(price) && price >= 0))
       throw optionFault(where, `prices.${name} must be a number from 0, per million tokens.`);
   }
 }

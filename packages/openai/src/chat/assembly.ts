@@ -135,7 +135,8 @@ export class ChatAssembly implements AnswerAssembly {
     this.#takeDelta(delta);
     const { finish_reason: reason } = choice;
     if (typeof reason !== 'string' || reason.trim() === '') return;
-    this.#finish = reason;
+    // That an answer was cut or refused stands, whatever is said after it.
+    if (finishKind(this.#finish ?? 'stop') === 'good') this.#finish = reason;
     if (finishKind(reason) === 'error') throw this.#options.providerError(stopError(reason));
   }
 

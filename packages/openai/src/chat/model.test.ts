@@ -834,6 +834,12 @@ describe('options', () => {
     ['a negative maxRetries', { maxRetries: -1 }],
     ['a timeout of 0', { timeoutMs: 0 }],
     ['a price that is no number', { prices: { input: Number.NaN, output: 1 } }],
+    ['prices without that of the output', { prices: { input: 1 } } as ChatOptions],
+    ['a price that does not exist', { prices: { input: 1, output: 1, cachedRead: 0 } } as ChatOptions],
+    ['a default setting that does not exist', { settings: { max_tokens: 5 } } as ChatOptions],
+    ['default settings that are null', { settings: null } as never],
+    ['options that are null', null as never],
+    ['options that are a list', [] as never],
     ['a limit of 0', { maxEventChars: 0 }],
     ['an option that does not exist', { baseUrl: 'http://127.0.0.1:8080/v1' } as ChatOptions],
   ])('S198: %s is CONFIG_INVALID at once', (_name, options) => {

@@ -2,7 +2,6 @@ import type { Model, ModelEvent, ModelRequest, StreamOptions } from '@guardloop/
 import { frameFailure, HttpCall, mergeSettings, withClientRetries } from '@guardloop/core/model';
 import { Transport } from '../client.js';
 import { openaiWords } from '../failure.js';
-import { serverOf } from '../server.js';
 import { strictRules } from '../wire/strict-schema.js';
 import { ChatAssembly } from './assembly.js';
 import type { Dialect } from './dialect.js';
@@ -41,21 +40,18 @@ class ChatModel implements Model {
   readonly strictRules: Model['strictRules'];
   readonly #options: ChatOptions;
   readonly #dialect: Dialect;
-  readonly #server: string;
   readonly #transport: Transport<ChatBody>;
-  readonly #requests: RequestMaker;
+  #requests: RequestMaker | undefined;
 
   constructor(id: string, options: ChatOptions, where: string) {
     this.id = id;
     this.#options = options;
     this.#dialect = dialectOf(options);
     this.strictRules = rulesOf(this.#dialect);
-    this.#server = serverOf(options);
     this.#transport = new Transport(where, options, {
       path: '/chat/completions',
       create: (client, body, sdkOptions) => client.chat.completions.create(body, sdkOptions),
     });
-    this.#requests = new RequestMaker(id, this.#dialect, this.#server);
   }
 
   stream(request: ModelRequest, { signal, isRetried, onConnect }: StreamOptions): AsyncIterable<ModelEvent> {
@@ -72,6 +68,7 @@ class ChatModel implements Model {
     return call.run(
       () => {
         const settings = mergeSettings(this.#options.settings, request.settings);
+        this.#requests ??= new RequestMaker(this.id, this.#dialect, this.#transport.server);
         prepared = this.#requests.make(request, settings);
         assembly = this.#assembly(prepared, call);
         return {
@@ -88,7 +85,7 @@ class ChatModel implements Model {
     return new ChatAssembly({
       names,
       maxTokens,
-      server: this.#server,
+      server: this.#transport.server,
       dialect: this.#dialect,
       prices: this.#options.prices,
       maxChars: mostEvents * (this.#options.maxEventChars ?? defaultMaxEventChars),

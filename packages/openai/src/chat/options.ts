@@ -1,5 +1,5 @@
 import type { ModelSettings, Prices } from '@guardloop/core/model';
-import { checkModelId, checkOptionNames, checkPrices, checkWholeNumber, optionFault } from '@guardloop/core/model';
+import { checkDefaultSettings, checkModelId, checkOptionNames, checkPrices, checkWholeNumber, optionFault } from '@guardloop/core/model';
 import type { ClientOptions } from '../client.js';
 import type { ChatDialect } from './dialect.js';
 import { dialectLists, dialectWords } from './dialect.js';
@@ -51,6 +51,7 @@ export function checkChatOptions(model: string, options: ChatOptions): string {
   const where = checkModelId('openai', model, 'gpt-5');
   checkOptionNames(where, options, optionNames);
   checkPrices(where, options.prices);
+  checkDefaultSettings(where, options.settings);
   checkWholeNumber(where, { maxEventChars: options.maxEventChars }, 1);
   for (const [name, words] of Object.entries(dialectWords)) checkWord(where, name, { value: options[name as keyof ChatOptions], words });
   for (const [name, words] of Object.entries(dialectLists)) {

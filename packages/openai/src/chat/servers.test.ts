@@ -190,6 +190,15 @@ describe('how servers end an answer', () => {
     expect(answer.end?.native).toBeUndefined();
   });
 
+  test.each(['length', 'content_filter'])('S038: the finish reason %s stands, whatever is said after it', async (reason) => {
+    for (const later of ['stop', 'tool_calls', reason]) {
+      const answer = await whole([calls(call({})), finish(reason), finish(later), done]);
+      expect(answer.calls).toEqual([]);
+      expect(['length', 'refusal']).toContain(answer.end?.stopReason);
+      expect((await whole([delta({ content: 'x' }), finish(later), finish(reason), done])).end?.stopReason).not.toBe('stop');
+    }
+  });
+
   test.each([
     'error',
     'abort',

@@ -37,7 +37,7 @@ class ResponsesModel implements Model {
   readonly #options: ResponsesOptions;
   readonly #dialect: ResponsesDialect;
   readonly #transport: Transport<PreparedRequest['body']>;
-  readonly #requests: RequestMaker;
+  #requests: RequestMaker | undefined;
 
   constructor(id: string, options: ResponsesOptions, where: string) {
     this.id = id;
@@ -50,7 +50,6 @@ class ResponsesModel implements Model {
       path: '/responses',
       create: (client, body, sdkOptions) => client.responses.create(body, sdkOptions),
     });
-    this.#requests = new RequestMaker(id, this.#dialect);
   }
 
   stream(request: ModelRequest, { signal, isRetried, onConnect }: StreamOptions): AsyncIterable<ModelEvent> {
@@ -65,6 +64,7 @@ class ResponsesModel implements Model {
     });
     return call.run(
       () => {
+        this.#requests ??= new RequestMaker(this.id, this.#dialect, this.#transport.server);
         const prepared = this.#requests.make(request, mergeSettings(this.#options.settings, request.settings));
         const assembly = this.#assembly(prepared, call);
         asked = { prepared, assembly };
@@ -78,7 +78,7 @@ class ResponsesModel implements Model {
   #assembly({ names }: PreparedRequest, call: HttpCall): ResponsesAssembly {
     return new ResponsesAssembly({
       names,
-      server: this.#dialect.server,
+      server: this.#transport.server,
       prices: this.#options.prices,
       maxChars: mostEvents * (this.#options.maxEventChars ?? defaultMaxEventChars),
       protocolError: (what, isRetryable) => call.protocolError(what, isRetryable),

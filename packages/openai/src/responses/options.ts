@@ -1,7 +1,6 @@
 import type { ModelSettings, Prices } from '@guardloop/core/model';
-import { checkModelId, checkOptionNames, checkPrices, checkWholeNumber, optionFault } from '@guardloop/core/model';
+import { checkDefaultSettings, checkModelId, checkOptionNames, checkPrices, checkWholeNumber, optionFault } from '@guardloop/core/model';
 import type { ClientOptions } from '../client.js';
-import { serverOf } from '../server.js';
 import type { StrictSchemas } from '../wire/strict-schema.js';
 import type { ProviderTool } from './provider-tools.js';
 import type { ReasoningItems } from './replay.js';
@@ -35,7 +34,6 @@ export interface ResponsesOptions extends ClientOptions {
 
 /** What shapes the requests of one model. */
 export interface ResponsesDialect {
-  readonly server: string;
   readonly providerTools: readonly ProviderTool[];
   readonly reasoningItems: ReasoningItems;
   readonly reasoningSummary: ResponsesOptions['reasoningSummary'];
@@ -45,7 +43,6 @@ export interface ResponsesDialect {
 
 export function responsesDialect(model: string, options: ResponsesOptions): ResponsesDialect {
   return {
-    server: serverOf(options),
     providerTools: options.providerTools ?? [],
     reasoningItems: options.reasoningItems ?? (neverReasons.test(model) ? 'none' : 'encrypted'),
     reasoningSummary: options.reasoningSummary,
@@ -87,6 +84,7 @@ export function checkResponsesOptions(model: string, options: ResponsesOptions):
   const where = checkModelId('openaiResponses', model, 'gpt-5');
   checkOptionNames(where, options, optionNames);
   checkPrices(where, options.prices);
+  checkDefaultSettings(where, options.settings);
   checkWholeNumber(where, { maxEventChars: options.maxEventChars }, 1);
   for (const name of ['reasoningItems', 'reasoningSummary', 'reasoningOff'] as const) {
     const known: readonly string[] = choices[name];

@@ -73,7 +73,11 @@ function fullRequest(request: Partial<ModelRequest>): ModelRequest {
 }
 
 function maker(options: ResponsesOptions = {}, model = 'gpt-5'): (request: Partial<ModelRequest>) => PreparedRequest {
-  const requests = new RequestMaker(model, responsesDialect(model, options));
+  const requests = new RequestMaker(
+    model,
+    responsesDialect(model, options),
+    new URL(options.baseURL ?? 'https://api.openai.com/v1').hostname,
+  );
   return (given) => {
     const request = fullRequest(given);
     return requests.make(request, request.settings);
@@ -212,6 +216,9 @@ describe('settings', () => {
     ['stop sequences', { stopSequences: ['END'] }, 'stopSequences'],
     ['a token budget for reasoning', { reasoning: { maxTokens: 1_000 } }, 'reasoning'],
     ['a limit that the API refuses', { maxTokens: 15 }, 'maxTokens'],
+    ['a limit that is no number', { maxTokens: Number.NaN }, 'maxTokens'],
+    ['a limit without end', { maxTokens: Number.POSITIVE_INFINITY }, 'maxTokens'],
+    ['a limit as text', { maxTokens: '100' as never }, 'maxTokens'],
   ])('%s: refused before any request, since leaving it out would lift a bound', (_name, settings, named) => {
     expect(refusal({ settings })).toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(named) as string });
   });
@@ -236,6 +243,7 @@ describe('settings', () => {
     'background',
     'prompt',
     'context_management',
+    'truncation',
     'tools',
     'tool_choice',
   ])('extra does not set %s: it is the adapter’s, or has the provider keep or add what no guardrail sees', (field) => {

@@ -52,6 +52,7 @@ const reservedFields = new Set([
   'background_options',
   'prompt',
   'context_management',
+  'truncation',
   'tools',
   'tool_choice',
 ]);
@@ -69,11 +70,12 @@ export class RequestMaker {
   readonly #tools = new WeakMap<readonly ToolSpec[], OfferedTools>();
   #toolWarnings: Warning[] = [];
 
-  constructor(model: string, dialect: ResponsesDialect) {
+  /** `server` names the server that the requests go to. */
+  constructor(model: string, dialect: ResponsesDialect, server: string) {
     this.#model = model;
     this.#dialect = dialect;
     this.#rules = strictRules(dialect.strictSchemas);
-    this.#transcripts = new Transcripts({ reasoning: dialect.reasoningItems, server: dialect.server });
+    this.#transcripts = new Transcripts({ reasoning: dialect.reasoningItems, server });
   }
 
   /** Throws `CONFIG_INVALID` for what the API does not have and may not be left out, `INTERNAL` for a history that no request can hold. */
@@ -207,8 +209,8 @@ function toolChoice(request: ModelRequest, names: ReadonlyMap<string, string>): 
 function checkBounds({ stopSequences, maxTokens }: ModelSettings): void {
   if (stopSequences !== undefined && stopSequences.length > 0)
     throw invalid('settings.stopSequences are set, which the Responses API does not have. Take them out, or use Chat Completions.');
-  if (maxTokens !== undefined && maxTokens < leastOutputTokens)
-    throw invalid(`settings.maxTokens is below ${leastOutputTokens}, the least that the Responses API takes.`);
+  if (maxTokens !== undefined && !(Number.isSafeInteger(maxTokens) && maxTokens >= leastOutputTokens))
+    throw invalid(`settings.maxTokens must be a whole number from ${leastOutputTokens}, the least that the Responses API takes.`);
 }
 
 function settingWarnings({ seed }: ModelSettings): readonly Warning[] {
