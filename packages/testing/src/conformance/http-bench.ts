@@ -67,6 +67,7 @@ async function play(provider: FakeProvider, reply: BenchReply, response: ServerR
     response.end(JSON.stringify({ error: { type: 'error', message: reply.secret } }));
     return;
   }
+  if (reply.type === 'silent') return;
   response.writeHead(200, { 'content-type': provider.contentType ?? 'text/event-stream' });
   response.flushHeaders();
   switch (reply.type) {

@@ -42,19 +42,22 @@ export function testModelAborts(use: () => ModelBench): void {
     await waitFor(() => bench.left === 1);
   });
 
-  it('an abort ends a call whose provider has not answered', async () => {
-    const bench = use();
-    bench.reply({ type: 'hang', text: '' });
-    const { signal, abort } = new Aborter();
-    const reading = failure(bench.model, requestOf(hello), { signal });
-    await waitFor(() => bench.requests.length === 1);
-    const abortedAt = performance.now();
-    abort();
-    const { error } = await reading;
-    expect(performance.now() - abortedAt).toBeLessThan(promptMs);
-    expect(error.isRetryable).toBe(false);
-    await waitFor(() => bench.left === 1);
-  });
+  it.each(['silent', 'hang'] as const)(
+    'an abort ends a call whose provider has said nothing (%s), and leaves the connection',
+    async (type) => {
+      const bench = use();
+      bench.reply(type === 'hang' ? { type, text: '' } : { type });
+      const { signal, abort } = new Aborter();
+      const reading = failure(bench.model, requestOf(hello), { signal });
+      await waitFor(() => bench.requests.length === 1);
+      const abortedAt = performance.now();
+      abort();
+      const { error } = await reading;
+      expect(performance.now() - abortedAt).toBeLessThan(promptMs);
+      expect(error.isRetryable).toBe(false);
+      await waitFor(() => bench.left === 1);
+    },
+  );
 
   it('an abort after any event of an answer ends it there, or lets what is already whole come to its end', async () => {
     const bench = use();

@@ -34,6 +34,8 @@ export type BenchReply =
   | { readonly type: 'unfinished'; readonly text: string }
   /** The stream begins with this text, and the connection breaks. */
   | { readonly type: 'broken'; readonly text: string }
+  /** Nothing at all: the request is taken, and not even the head of an answer comes until the client leaves. */
+  | { readonly type: 'silent' }
   /** A stream without any event. */
   | { readonly type: 'empty' }
   /** The stream begins with this text, if there is any, and nothing follows until the client leaves. */

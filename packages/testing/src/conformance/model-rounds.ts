@@ -60,6 +60,16 @@ export function testModelRounds(use: () => ModelBench): void {
     expect(warned).toEqual([['r/1'], ['r/2'], []]);
   });
 
+  it('a message that looks like its own, but is said to be of another maker, is not sent', async () => {
+    const bench = use();
+    bench.reply({ type: 'answer', text: ['FOREIGN'] }, { type: 'answer', text: ['Done.'] });
+    const { end } = await drain(bench.model, requestOf(hello));
+    const native = { provider: 'elsewhere', message: end?.native ?? null };
+    await drain(bench.model, requestOf([...hello, assistantItem('r/1', { text: 'neutral', native }), userItem('r/i2', 'Go on.')]));
+    expect(lastBody(bench)).not.toContain('FOREIGN');
+    expect(lastBody(bench)).toContain('neutral');
+  });
+
   it("core's note goes behind everything else, in that request alone", async () => {
     const bench = use();
     bench.reply(...['a', 'b', 'c'].map((text) => ({ type: 'answer', text: [text] }) as const));
