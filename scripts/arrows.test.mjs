@@ -40,7 +40,7 @@ const cases = [
   ['packages/core/src/run/a.ts', `import { x } from '../define/x.js'`],
   ['packages/core/src/run/b.ts', `import type { x } from '../index.js'`, 'core/run-imports'],
   ['packages/core/src/run/stages/c.ts', `import { x } from '../../state/x.js'`],
-  ['packages/core/src/index.ts', `import { x } from './schema/x.js'`, 'core/index.ts-imports'],
+  ['packages/core/src/index.ts', `import { x } from './wire/x.js'`, 'core/index.ts-imports'],
   ['packages/core/src/model.ts', `import type { x } from './define/x.js'`, 'core/model.ts-imports'],
   ['packages/core/src/schema.ts', `import type { x } from './state/x.js'`, 'core/schema.ts-imports'],
   ['packages/core/src/errors.ts', `import type { x } from './model/x.js'`, 'core/errors.ts-imports'],
@@ -73,7 +73,7 @@ function write(path, text) {
   writeFileSync(join(tree, path), text);
 }
 
-for (const zone of ['define', 'state', 'model', 'session', 'project', 'run'])
+for (const zone of ['define', 'state', 'model', 'wire', 'session', 'project', 'run'])
   write(`packages/core/src/${zone}/x.ts`, 'export const x = 1;\n');
 for (const [path, line] of cases) write(path, `${line};\nexport const y = 1;\n`);
 for (const name of ['zod', 'openai', 'vitest']) {
