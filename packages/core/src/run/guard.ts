@@ -57,6 +57,8 @@ interface Answer {
   readonly reply: string | undefined;
   readonly value: unknown;
   readonly isFailed: boolean;
+  /** How many spans a rewrite gave. */
+  readonly places?: number | undefined;
 }
 
 /** What a guardrail is told beside its subject. The signal is made when it is first read. */
@@ -315,7 +317,10 @@ class Session<V> {
       const words = typeof reason === 'string' ? reason : undefined;
       if (action === 'allow') return allowed;
       if (words === undefined) return this.fail(spec);
-      if (action === 'rewrite' && this.phase === 'rewrite') return { action, reason: words, reply: undefined, value, isFailed: false };
+      if (action === 'rewrite' && this.phase === 'rewrite') {
+        const places = Array.isArray(value) ? value.length : undefined;
+        return { action, reason: words, reply: undefined, value, isFailed: false, places };
+      }
       if (action === 'ask' && this.matter.canAsk) return { action, reason: words, reply: undefined, value: undefined, isFailed: false };
       if (action === 'deny' || action === 'halt')
         return { action, reason: words, reply: typeof reply === 'string' ? reply : undefined, value: undefined, isFailed: false };
@@ -368,6 +373,7 @@ class Session<V> {
     if (spec.shadow) verdict.shadow = true;
     if (spec.beside) verdict.beside = true;
     if (isProjected) verdict.projected = true;
+    if (answer.places !== undefined) verdict.places = answer.places;
     this.verdicts = addTo(this.verdicts, verdict);
   }
 

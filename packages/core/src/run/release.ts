@@ -90,6 +90,7 @@ export class Release {
         ...(reason === undefined ? {} : { reason }),
         ...(window.hasFailed ? { failed: true as const } : {}),
         ...(spec.shadow ? { shadow: true as const } : {}),
+        ...(action === 'rewrite' ? { places: window.places } : {}),
       });
       this.handle.noteAnswer('', action);
       if (spec.shadow) continue;
@@ -130,6 +131,8 @@ class Window {
   /** What it has settled and passed on. */
   output = '';
   isChanged = false;
+  /** Spans that were applied. */
+  places = 0;
   hasFailed = false;
   reason: string | undefined;
   ms = 0;
@@ -248,6 +251,7 @@ class Window {
     let passed = original;
     if (own !== undefined && own.length > 0) {
       this.isChanged = true;
+      this.places += own.length;
       this.lastEnd = this.settled + (own.at(-1)?.end ?? 0);
       if (!this.placed.spec.shadow) passed = applySpans(original, own);
     }

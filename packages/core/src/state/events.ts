@@ -133,6 +133,8 @@ export interface GuardVerdictEvent extends Durable<'guard.verdict'> {
   readonly shadow?: true | undefined;
   readonly beside?: true | undefined;
   readonly projected?: true | undefined;
+  /** Of a rewrite that gave spans: how many. Left out where it gave the whole anew. */
+  readonly places?: number | undefined;
   /** Milliseconds that the answer took. */
   readonly ms: number;
 }
