@@ -264,6 +264,14 @@ describe('transport fetch fails as the SDK does', () => {
     expect([error.code, error.isRetryable, JSON.stringify(about(error)).includes('SECRET')]).toEqual(['MODEL_FAILED', false, false]);
   });
 
+  test.each(transports)('a fetch of the caller’s that throws at once failed as one that rejects (%s)', async (transport) => {
+    const broken = (): never => {
+      throw new Error('SECRET');
+    };
+    const error = await failure({ fetch: broken, transport, maxRetries: 0 });
+    expect([error.code, error.isRetryable, error.message.includes('could not be reached')]).toEqual(['MODEL_FAILED', true, true]);
+  });
+
   test('no key is told at the first call', async () => {
     vi.stubEnv('OPENAI_API_KEY', '');
     expect((await failure({ apiKey: '', transport: 'fetch' })).code).toBe('CONFIG_INVALID');

@@ -84,7 +84,7 @@ export class FetchTransport {
     const { req, url, timeout } = await this.#head(client, headers);
     const send = this.#options.fetch ?? fetch;
     const init: RequestInit = { ...req, method: 'POST', body: this.#bodies.write(body), signal };
-    return inTime(() => send(url, init), timeout, controller);
+    return inTime(async () => send(url, init), timeout, controller);
   }
 
   #head(client: SdkClient, headers: Readonly<Record<string, string>>): Promise<BuiltHttpRequest> {

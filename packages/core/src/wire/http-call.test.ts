@@ -3,6 +3,7 @@ import type { Server, ServerResponse } from 'node:http';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { GuardloopError } from '../errors.js';
 import type { ModelEvent } from '../model/types.js';
 import type { ProviderWords } from './failure.js';
 import type { FrameSink, Send } from './http-call.js';
@@ -88,6 +89,18 @@ test('JSON that is nested too deep ends the call, and no sink sees it; brackets 
   await expect(ask(`${'['.repeat(1_001)}${']'.repeat(1_001)}`)).rejects.toMatchObject({ code: 'MODEL_PROTOCOL' });
   const flat = JSON.stringify(['[{"'.repeat(1_001), ...Array.from({ length: 1_001 }, () => [])]);
   expect(textOf(await ask(flat))).toBe(flat);
+});
+
+test('a request that cannot be made counts as none', async () => {
+  const call = callOf(new AbortController().signal);
+  const open = (): never => {
+    throw new GuardloopError('CONFIG_INVALID', 'It cannot be.', { details: { setting: 'x' } });
+  };
+  await expect(all(call.run(open, () => []))).rejects.toMatchObject({
+    code: 'CONFIG_INVALID',
+    message: 'It cannot be.',
+    details: { setting: 'x', usage: { requests: 0 } },
+  });
 });
 
 test('several requests make one call, with one listener at a time and none at its end', async () => {

@@ -1,4 +1,5 @@
-import type { GuardloopError } from '../errors.js';
+import { GuardloopError } from '../errors.js';
+import { withFailureDetails } from '../model/failures.js';
 import type { ModelEvent, Usage } from '../model/types.js';
 import { Attempts } from './attempts.js';
 import type { CallState, ProviderWords } from './failure.js';
@@ -176,7 +177,7 @@ export class HttpCall implements AsyncIterableIterator<ModelEvent> {
     if (signal.aborted) throw this.#aborted();
     const open = this.#open;
     this.#open = undefined;
-    const next = open === undefined ? (this.#after?.() ?? []) : open();
+    const next = open === undefined ? (this.#after?.() ?? []) : opened(open);
     if (!('send' in next)) {
       this.#isOver = true;
       this.#ready = next;
@@ -254,6 +255,15 @@ export class HttpCall implements AsyncIterableIterator<ModelEvent> {
 
   #aborted(): GuardloopError {
     return aborted(this.#options.words, this.state());
+  }
+}
+
+/** A request that could not be made was none. */
+function opened(open: () => Asking): Asking {
+  try {
+    return open();
+  } catch (error) {
+    throw GuardloopError.is(error) ? withFailureDetails(error, { usage: { requests: 0 } }) : error;
   }
 }
 
