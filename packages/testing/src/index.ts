@@ -4,6 +4,8 @@ export { type NormalEvent, normalLog } from './normal-log.js';
 export { checkMessagesRequest, type MessagesRequestOptions } from './requests/anthropic.js';
 export { checkChatRequest } from './requests/openai-chat.js';
 export { checkResponsesRequest } from './requests/openai-responses.js';
+export { type ExploreOptions, type ExploreReport, exploreOrders } from './scheduler/explore-orders.js';
+export { type Scheduler, type SchedulerOptions, seededScheduler } from './scheduler/seeded-scheduler.js';
 export {
   attempts,
   callTool,

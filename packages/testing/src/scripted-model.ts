@@ -1,3 +1,4 @@
+import type { Clock } from '@guardloop/core';
 import type { JsonValue, Message, Model, ModelEvent, ModelRequest, Usage } from '@guardloop/core/model';
 import { GuardloopError } from '@guardloop/core/model';
 import type { Ending, Piece, Script, Step, Turn } from './script.js';
@@ -13,6 +14,10 @@ export interface ScriptedModelOptions {
   readonly chunks?: number | readonly number[] | undefined;
   /** Wait this long before each event. Default: not at all, and no timer is set. */
   readonly delayMs?: number | undefined;
+  /** Awaited before each event; what it rejects with is thrown. For a scheduler: `(signal) => scheduler.pause('model', signal)`. */
+  readonly pace?: ((signal: AbortSignal) => PromiseLike<unknown>) | undefined;
+  /** Time, of `delayMs` and of `wait`. */
+  readonly clock?: Clock | undefined;
   /** Of each call. Default 10 tokens in, 5 out. */
   readonly usage?: Usage | ((request: ModelRequest) => Usage) | undefined;
   /** The provider's own message of each answer; `true`: one that tells turn, text and calls. Default: none. */
@@ -119,6 +124,7 @@ interface PlayOptions extends ScriptedModelOptions {
 
 async function* play(request: ModelRequest, options: PlayOptions, find: () => Step): AsyncGenerator<ModelEvent, void, undefined> {
   const { signal } = options;
+  const isPaced = options.delayMs !== undefined || options.pace !== undefined;
   signal.throwIfAborted();
   const step = find();
   const turn = typeof step === 'function' ? await step(request) : step;
@@ -128,20 +134,20 @@ async function* play(request: ModelRequest, options: PlayOptions, find: () => St
   for (const piece of pieces) {
     if (piece.type === 'cut') return;
     if (piece.type === 'end') ending = { ...ending, ...piece.end };
-    if (piece.type === 'wait') await sleep(piece.ms, signal);
+    if (piece.type === 'wait') await sleep(piece.ms, options);
     if (piece.type === 'fail') {
-      if (options.delayMs !== undefined) await sleep(options.delayMs, signal);
+      if (isPaced) await beforeEvent(options);
       signal.throwIfAborted();
       throw piece.error;
     }
     for (const event of eventsOf(piece, index, options.chunks)) {
-      if (options.delayMs !== undefined) await sleep(options.delayMs, signal);
+      if (isPaced) await beforeEvent(options);
       signal.throwIfAborted();
       yield event;
     }
     if (piece.type === 'call') index += 1;
   }
-  if (options.delayMs !== undefined) await sleep(options.delayMs, signal);
+  if (isPaced) await beforeEvent(options);
   signal.throwIfAborted();
   yield endOf(pieces, ending, { request, options });
 }
@@ -229,18 +235,31 @@ function nativeOf(pieces: readonly Piece[], turn: number): JsonValue {
   };
 }
 
+async function beforeEvent(options: PlayOptions): Promise<void> {
+  if (options.delayMs !== undefined) await sleep(options.delayMs, options);
+  if (options.pace !== undefined) await options.pace(options.signal);
+}
+
+const realClock: Clock = {
+  now: () => Date.now(),
+  after(ms, then) {
+    const timer = setTimeout(then, ms);
+    return () => clearTimeout(timer);
+  },
+};
+
 /** Rejects with the signal's reason as soon as it is aborted; leaves no listener and no timer. */
-function sleep(ms: number, signal: AbortSignal): Promise<void> {
+function sleep(ms: number, { clock = realClock, signal }: PlayOptions): Promise<void> {
   signal.throwIfAborted();
   return new Promise((resolve, reject) => {
     const stop = (): void => {
-      clearTimeout(timer);
+      stopTimer();
       reject(signal.reason);
     };
-    const timer = setTimeout(() => {
+    const stopTimer = clock.after(ms, () => {
       signal.removeEventListener('abort', stop);
       resolve();
-    }, ms);
+    });
     signal.addEventListener('abort', stop, { once: true });
   });
 }
