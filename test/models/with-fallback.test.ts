@@ -121,7 +121,7 @@ describe('withFallback', () => {
   it('asks `when`, with the error and both models; only `true` means yes', async () => {
     const [a, b] = [named([[broken({ status: 400 }, false)], [broken()], [broken()]], 'a'), named([ok, ok], 'b')];
     const seen: unknown[] = [];
-    const answers: unknown[] = [true, false, Promise.resolve(true)];
+    const answers: unknown[] = [true, false, 'yes'];
     const model = withFallback([a, b], {
       when: (failure, info) => {
         seen.push([failure.details.status, info.model === a, info.next === b]);
@@ -149,6 +149,17 @@ describe('withFallback', () => {
     expect(failure).toMatchObject({ code: 'CONFIG_INVALID', isRetryable: false, cause: { name: 'RangeError' } });
     expect(failure?.message).toBe(
       'The function `when` of withFallback threw RangeError when model a had failed (MODEL_FAILED). Have it answer true or false.',
+    );
+    expect(second.calls).toEqual([]);
+  });
+
+  it('fails where `when` gives a promise, whatever becomes of it', async () => {
+    const second = named([ok], 'b');
+    const model = withFallback([named([[broken()]], 'a'), second], { when: (async () => Promise.reject(new Error('SECRET'))) as never });
+    const { failure } = await ask(model);
+    expect(failure).toMatchObject({ code: 'CONFIG_INVALID', isRetryable: false });
+    expect(failure?.message).toBe(
+      'The function `when` of withFallback gave a promise when model a had failed (MODEL_FAILED). Have it answer true or false.',
     );
     expect(second.calls).toEqual([]);
   });

@@ -75,13 +75,19 @@ function follow(failure: GuardloopError, { model, next, when }: Turn): Following
 }
 
 function ask(when: Turn['when'], failure: GuardloopError, info: FallbackInfo): unknown {
-  try {
-    return when(failure, info);
-  } catch (thrown) {
-    throw new GuardloopError(
+  const fault = (what: string, cause?: unknown): GuardloopError =>
+    new GuardloopError(
       'CONFIG_INVALID',
-      `The function \`when\` of withFallback threw ${safeCause(thrown).name} when model ${info.model.id} had failed (${failure.code}). Have it answer true or false.`,
-      { cause: thrown, details: failure.details },
+      `The function \`when\` of withFallback ${what} when model ${info.model.id} had failed (${failure.code}). Have it answer true or false.`,
+      { cause, details: failure.details },
     );
+  let answer: unknown;
+  try {
+    answer = when(failure, info);
+  } catch (thrown) {
+    throw fault(`threw ${safeCause(thrown).name}`, thrown);
   }
+  if (!(answer instanceof Promise)) return answer;
+  answer.catch(() => undefined);
+  throw fault('gave a promise');
 }
