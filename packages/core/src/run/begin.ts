@@ -4,79 +4,21 @@ import { GuardloopError } from '../errors.js';
 import type { JsonObject } from '../model/types.js';
 import { schemasReady } from '../schema.js';
 import type { Approval, GuardEntry, LogEvent, Manifest } from '../state/events.js';
-import { fold } from '../state/fold.js';
 import { recordLimits, resolveLimits } from '../state/limits.js';
 import { readLog } from '../state/log.js';
 import type { LogState, RunState } from '../state/state.js';
-import type { Channel } from './channel.js';
 import { checkDigests } from './check-digests.js';
 import { endRun } from './end-run.js';
-import type { Root } from './handle.js';
 import { RunHandle } from './handle.js';
 import { isPromise } from './is-promise.js';
-import { loop } from './loop.js';
-import { Observers } from './observers.js';
+import type { Door, Place } from './make-root.js';
+import { fence, inTurn, loadEvents, makeRoot, newId, nowhere } from './make-root.js';
 import type { Options } from './options.js';
 import { readInput, readSession } from './options.js';
 import { deepFreeze } from './plain-output.js';
 import { manifestOf, standOf } from './plan.js';
 import { openApprovals } from './result.js';
-import { StoreWriter } from './store-writer.js';
-import type { SessionReference } from './types.js';
-
-const newId = (prefix: string): string => `${prefix}${globalThis.crypto.randomUUID().replaceAll('-', '').slice(0, 16)}`;
-
-/** What a log comes to. Its events are frozen: from here on they are what happened. Throws LOG_INVALID. */
-function foldLog(events: readonly LogEvent[]): LogState {
-  try {
-    return fold(deepFreeze(events));
-  } catch {
-    throw new GuardloopError(
-      'LOG_INVALID',
-      'An event of the log is damaged: something in it is missing or has another form. The log must hold every event, in order, as it was written.',
-    );
-  }
-}
-
-/** What a run is entered with, beside its agent and its input or log. */
-interface Door {
-  readonly options: Options;
-  readonly channel?: Channel | undefined;
-}
-
-/** Makes what the runs of one tree share. */
-function makeRoot(
-  { options, channel }: Door,
-  events: readonly LogEvent[],
-  session: SessionReference | undefined,
-): { readonly root: Root; attach(handle: RunHandle): void } {
-  const log = foldLog(events);
-  const writerId = newId('w');
-  let handle: RunHandle | undefined;
-  const writer =
-    session && new StoreWriter(session, writerId, { afterSeq: log.seq, onFailure: (error) => handle?.abort({ kind: 'store', error }) });
-  const root: Root = {
-    log,
-    events: [...events],
-    writer,
-    writerId,
-    channel,
-    observers:
-      options.observers.length === 0
-        ? undefined
-        : new Observers(options.observers, (event) => {
-            channel?.push(event);
-            root.observers?.tell(event);
-          }),
-    clock: options.clock,
-    context: options.context,
-    settings: options.settings,
-    runGuards: options.guards,
-    given: options.decisions === undefined ? undefined : { edits: new Map(), results: new Map() },
-    loop,
-  };
-  return { root, attach: (given) => (handle = given) };
-}
+import { SessionBusy } from './session-turn.js';
 
 /** Schemas are made, and no two guardrails that stand together share a name, in agents that are used as tools neither. */
 async function ready(agents: ReadonlyMap<string, AgentSpec>, { guards }: Options): Promise<void> {
@@ -94,29 +36,20 @@ async function ready(agents: ReadonlyMap<string, AgentSpec>, { guards }: Options
   place(agents);
 }
 
-async function loadEvents({ store, id }: SessionReference): Promise<readonly LogEvent[]> {
-  let events: readonly LogEvent[];
-  try {
-    events = await store.load(id);
-  } catch (thrown) {
-    if (GuardloopError.is(thrown)) throw thrown;
-    throw new GuardloopError('STORE_FAILED', `The session store failed to load ${id}. Nothing was run; look at the cause.`, {
-      cause: thrown,
-      isRetryable: true,
-    });
-  }
-  return readLog({ version: 1, events });
-}
-
-/** Writes what enters the run, and waits for it: the loser of two writers shows and does nothing. */
-async function fence(root: Root): Promise<void> {
-  for (let wait = root.writer?.barrier(); wait; wait = root.writer?.barrier()) await wait;
-  if (root.writer?.failure) throw root.writer.failure;
-}
-
 function activeAgent(log: LogState, agents: ReadonlyMap<string, AgentSpec>, start: AgentSpec): AgentSpec {
   const active = log.conversation.agent;
   return (active === undefined ? undefined : agents.get(active)) ?? start;
+}
+
+/** What a new run starts from, checked. */
+interface NewRun {
+  readonly start: AgentSpec;
+  readonly agents: ReadonlyMap<string, AgentSpec>;
+  readonly input: unknown;
+  readonly runId: string;
+  /** The input as `start` is given it. */
+  readonly given: NonNullable<RunHandle['input']>;
+  readonly limits: ReturnType<typeof resolveLimits>;
 }
 
 /** Starts a new run. Throws before the run is entered. */
@@ -127,18 +60,24 @@ export async function beginRun(start: AgentSpec, input: unknown, door: Door): Pr
   const agents = resolveAgents(start);
   const given = readInput(input, options.history, { run: runId, agent: start.name });
   await ready(agents, options);
-  const { session } = options;
-  const { root, attach } = makeRoot(door, session ? await loadEvents(session) : [], session);
+  const run: NewRun = { start, agents, input, runId, given, limits };
+  return options.session ? inTurn(options.session, door, (place) => enterRun(run, door, place)) : enterRun(run, door, nowhere);
+}
+
+async function enterRun({ start, agents, input, runId, given, limits }: NewRun, door: Door, place: Place): Promise<RunHandle> {
+  const { options } = door;
+  const { session } = place;
+  const { root, attach, announce } = makeRoot(door, session ? await loadEvents(session) : [], place);
   if (root.log.runs.has(runId))
     throw new GuardloopError('CONFIG_INVALID', `The session has a run ${runId} already. Give another runId, or none.`);
   const before = root.log.root;
   if (before && before.ended === undefined) {
-    if (!options.isAbandoning) {
-      throw new GuardloopError(
-        'RESUME_MISMATCH',
-        `The last run of the session, ${before.id}, has not ended: it waits for people or was cut. Resume it, or give unfinished: 'abandon' to end it.`,
-      );
-    }
+    const error = mismatch(
+      `The last run of the session, ${before.id}, has not ended: it is under way, waits for people or was cut. Resume it, give unfinished: 'abandon' to end it, or onConflict: 'queue' in \`session\` to wait for one that is under way.`,
+    );
+    const mustWait = place.turn?.mayBeUnderWay(root.log) && !(options.isAbandoning && place.attempt?.isLast);
+    if (mustWait) throw new SessionBusy(error, root.log.seq);
+    if (!options.isAbandoning) throw error;
     const old = new RunHandle(root, before, { agents, isStreamed: false });
     old.append({ type: 'run.resume', writer: root.writerId, manifest: before.manifest });
     abandon(old);
@@ -161,6 +100,7 @@ export async function beginRun(start: AgentSpec, input: unknown, door: Door): Pr
   const state = root.log.runs.get(runId);
   if (state === undefined) throw new GuardloopError('INTERNAL', `The run ${runId} was not entered into its log.`);
   if (root.writer) await fence(root);
+  announce();
   const handle = new RunHandle(root, state, { agents });
   attach(handle);
   handle.input = messages;
@@ -184,9 +124,32 @@ export async function beginResume(start: AgentSpec, target: unknown, door: Door)
   await ready(agents, options);
   const isSession = typeof target === 'object' && target !== null && 'store' in target;
   const session = isSession ? readSession(target) : undefined;
-  const { root, attach } = makeRoot(door, session ? await loadEvents(session) : readLog(target), session);
+  if (session === undefined) return enterResume(start, { agents, load: () => readLog(target) }, { door, place: nowhere });
+  const load = () => loadEvents(session);
+  return inTurn(session, door, (place) => enterResume(start, { agents, load }, { door, place }));
+}
+
+/** What is resumed. */
+interface Resumed {
+  readonly agents: ReadonlyMap<string, AgentSpec>;
+  load(): readonly LogEvent[] | Promise<readonly LogEvent[]>;
+}
+
+async function enterResume(
+  start: AgentSpec,
+  { agents, load }: Resumed,
+  { door, place }: { readonly door: Door; readonly place: Place },
+): Promise<RunHandle> {
+  const { options } = door;
+  const { root, attach, announce } = makeRoot(door, await load(), place);
   const state = root.log.root;
   if (state === undefined) throw mismatch('The log holds no run. Start one with `run`.');
+  // A log that was found is taken over from whoever wrote it; who won it since is at work.
+  if (place.attempt?.isRetry && place.turn?.mayBeUnderWay(root.log))
+    throw new SessionBusy(
+      mismatch(`The run ${state.id} was resumed by another at the same time, and is under way. Resume it again when it is over.`),
+      root.log.seq,
+    );
   const limits = options.limits === undefined ? undefined : resolveLimits(options.limits, state.limits);
   const handle = new RunHandle(root, state, { agents });
   attach(handle);
@@ -224,6 +187,7 @@ export async function beginResume(start: AgentSpec, target: unknown, door: Door)
   });
   for (const { run, draft } of events) new RunHandle(root, run, { agents }).append(draft);
   await fence(root);
+  announce();
   return handle;
 }
 

@@ -160,7 +160,15 @@ export function readSession(given: unknown): SessionReference | undefined {
     );
   withMethods(store ?? null, 'session.store', ['load', 'append']);
   if (typeof id !== 'string' || id === '') invalid(`The option \`session\` has ${describe(id)} as \`id\`. Give a text that is not empty.`);
-  return given as SessionReference;
+  const onConflict = property(given, 'onConflict');
+  const waitMs = property(given, 'waitMs');
+  if (onConflict !== undefined && onConflict !== 'fail' && onConflict !== 'queue')
+    invalid(`The option \`session\` has ${describe(onConflict)} as \`onConflict\`. Give 'fail' or 'queue', or leave it out.`);
+  if (waitMs !== undefined && (typeof waitMs !== 'number' || !(waitMs >= 0)))
+    invalid(`The option \`session\` has ${describe(waitMs)} as \`waitMs\`. Give milliseconds from 0, or leave it out.`);
+  if (waitMs !== undefined && onConflict !== 'queue')
+    invalid("The option `session` has `waitMs` and does not queue. Add onConflict: 'queue', or leave `waitMs` out.");
+  return { store, id, onConflict, waitMs } as SessionReference;
 }
 
 function readHistory(items: readonly unknown[]): readonly HistoryItem[] {

@@ -6,6 +6,7 @@ import { Channel } from './channel.js';
 import type { RunHandle } from './handle.js';
 import { faultStop } from './handle.js';
 import { loop } from './loop.js';
+import type { Door } from './make-root.js';
 import type { Options } from './options.js';
 import { readInput, readOptions } from './options.js';
 import { resultOf } from './result.js';
@@ -15,7 +16,11 @@ import { whenAborted } from './when-aborted.js';
 
 /** Takes an entered run to its end, or to where it waits. Never rejects. */
 async function drive(handle: RunHandle, options: Options): Promise<RunResult> {
-  if (handle.state.ended) return resultOf(handle);
+  const { leave } = handle.root;
+  if (handle.state.ended) {
+    leave?.();
+    return resultOf(handle);
+  }
   const { signal } = options;
   const cancel = (): void => handle.abort({ kind: 'cancel', reason: signal?.reason });
   const off = signal && !signal.aborted ? whenAborted(signal, cancel) : undefined;
@@ -28,6 +33,7 @@ async function drive(handle: RunHandle, options: Options): Promise<RunResult> {
   } finally {
     disarm();
     off?.();
+    leave?.();
   }
   return resultOf(handle);
 }
@@ -69,17 +75,23 @@ class Watched implements RunStream {
   }
 }
 
-function watch(options: Options, begin: (channel: Channel) => Promise<RunHandle>): Watched {
+function watch(options: Options, begin: (door: Door) => Promise<RunHandle>): Watched {
   let handle: RunHandle | undefined;
   let hasLeft = false;
+  let tellLeft: (() => void) | undefined;
   const reason = new DOMException('The reader left the stream.', 'AbortError');
   const channel = new Channel(() => {
     hasLeft = true;
+    tellLeft?.();
     handle?.abort({ kind: 'cancel', reason });
   });
+  const onLeave = (listener: () => void): void => {
+    tellLeft = listener;
+    if (hasLeft) listener();
+  };
   const go = async (): Promise<RunResult> => {
     try {
-      handle = await begin(channel);
+      handle = await begin({ options, channel, onLeave });
       if (hasLeft) handle.abort({ kind: 'cancel', reason });
       const result = await drive(handle, options);
       channel.close();
@@ -104,14 +116,14 @@ export const stream: StreamFunction = ((agent: Agent<never, Answer>, input: unkn
   const start = agentSpecOf(agent, 'The first argument of stream');
   const options = readOptions('stream', given, start);
   readInput(input, options.history, { run: 'r', agent: start.name });
-  return watch(options, (channel) => beginRun(start, input, { options, channel }));
+  return watch(options, (door) => beginRun(start, input, door));
 }) as StreamFunction;
 
 /** Goes on with the last run of a log or session, with people's decisions. Gives back the result of a run that has ended. */
 export const resume: ResumeFunction = ((agent: Agent<never, Answer>, target: unknown, given?: unknown) => {
   const start = agentSpecOf(agent, 'The first argument of resume');
   const options = readOptions('resume', given, start);
-  return watch(options, (channel) => beginResume(start, target, { options, channel }));
+  return watch(options, (door) => beginResume(start, target, door));
 }) as ResumeFunction;
 
 /** Throws CONFIG_INVALID unless the run completed. */

@@ -20,9 +20,26 @@ export interface HistoryItem {
 
 // ------------------------------------------------------------------------------------------------ options
 /** Where a run's log is kept, with the runs before it. */
-export interface SessionReference {
+export type SessionReference = FailingSession | QueueingSession;
+interface SessionPlace {
   readonly store: SessionStore;
   readonly id: string;
+}
+/** A run that meets another one on its session is refused at once: `LOG_CONFLICT` when both start, `RESUME_MISMATCH` when one is under way. */
+interface FailingSession extends SessionPlace {
+  /** What becomes of a run that meets another one on its session. Default `fail`. */
+  readonly onConflict?: 'fail' | undefined;
+  readonly waitMs?: undefined;
+}
+/**
+ * A run that meets another one on its session waits until that is over: in this process, over one store object, in the order in which
+ * they came; on another process's run by trying again, in no order. Waiting is no active time. Aborted while it waits, a run ends
+ * `cancelled` and the session stays as it is.
+ */
+interface QueueingSession extends SessionPlace {
+  readonly onConflict: 'queue';
+  /** How long to wait at most, milliseconds, from the call on; then it is refused as with `fail`. Default 60,000. */
+  readonly waitMs?: number | undefined;
 }
 /** Holds answers that wait for a person, outside the log. Values are plain JSON. */
 export interface QuarantineStore {
@@ -93,7 +110,10 @@ export interface RunOptions<C = unknown> extends SharedOptions<C> {
   readonly session?: SessionReference | undefined;
   /** What was said before, from elsewhere, oldest first. Untrusted; guarded on `input`. */
   readonly history?: readonly HistoryItem[] | undefined;
-  /** `abandon`: end an unfinished run of the session first. Default: refuse with `RESUME_MISMATCH`. */
+  /**
+   * `abandon`: end an unfinished run of the session first. Default: refuse with `RESUME_MISMATCH`. With `onConflict: 'queue'`, one that may
+   * still be under way is waited for first, and ended when `waitMs` are over.
+   */
   readonly unfinished?: 'abandon' | undefined;
   /** Default: a new one. */
   readonly runId?: string | undefined;

@@ -1,0 +1,128 @@
+import { GuardloopError } from '../errors.js';
+import type { LogEvent } from '../state/events.js';
+import { fold } from '../state/fold.js';
+import { readLog } from '../state/log.js';
+import type { LogState } from '../state/state.js';
+import type { Channel } from './channel.js';
+import type { Root, RunHandle } from './handle.js';
+import { loop } from './loop.js';
+import { Observers } from './observers.js';
+import type { Options } from './options.js';
+import { deepFreeze } from './plain-output.js';
+import type { Attempt } from './session-turn.js';
+import { SessionTurn } from './session-turn.js';
+import { StoreWriter } from './store-writer.js';
+import type { SessionReference } from './types.js';
+
+export const newId = (prefix: string): string => `${prefix}${globalThis.crypto.randomUUID().replaceAll('-', '').slice(0, 16)}`;
+
+/** What a log comes to. Its events are frozen: from here on they are what happened. Throws LOG_INVALID. */
+function foldLog(events: readonly LogEvent[]): LogState {
+  try {
+    return fold(deepFreeze(events));
+  } catch {
+    throw new GuardloopError(
+      'LOG_INVALID',
+      'An event of the log is damaged: something in it is missing or has another form. The log must hold every event, in order, as it was written.',
+    );
+  }
+}
+
+/** What a run is entered with, beside its agent and its input or log. */
+export interface Door {
+  readonly options: Options;
+  readonly channel?: Channel | undefined;
+  /** Takes what is to be called when the reader of the channel has left. */
+  readonly onLeave?: ((listener: () => void) => void) | undefined;
+}
+
+/** Where a run is to be entered: no session, its session, or none any more because it was aborted while it waited. */
+export interface Place {
+  readonly session: SessionReference | undefined;
+  readonly turn: SessionTurn | undefined;
+  readonly attempt: Attempt | undefined;
+}
+export const nowhere: Place = { session: undefined, turn: undefined, attempt: undefined };
+
+/** How the runs of one tree begin. */
+export interface Beginning {
+  readonly root: Root;
+  attach(handle: RunHandle): void;
+  /** The run was entered: shows its events, those before included. A run that lost its session to another shows nothing. */
+  announce(): void;
+}
+
+/** Makes what the runs of one tree share. */
+export function makeRoot({ options, channel }: Door, events: readonly LogEvent[], place: Place): Beginning {
+  const { session, turn } = place;
+  const log = foldLog(events);
+  const writerId = newId('w');
+  let handle: RunHandle | undefined;
+  const writer =
+    session && new StoreWriter(session, writerId, { afterSeq: log.seq, onFailure: (error) => handle?.abort({ kind: 'store', error }) });
+  const root: { -readonly [K in keyof Root]: Root[K] } = {
+    log,
+    events: [...events],
+    writer,
+    writerId,
+    channel: undefined,
+    observers: undefined,
+    clock: options.clock,
+    context: options.context,
+    settings: options.settings,
+    runGuards: options.guards,
+    given: options.decisions === undefined ? undefined : { edits: new Map(), results: new Map() },
+    leave: turn && (() => turn.leave(writerId)),
+    loop,
+  };
+  return {
+    root,
+    attach: (given) => (handle = given),
+    announce() {
+      root.channel = channel;
+      if (options.observers.length > 0)
+        root.observers = new Observers(options.observers, (event) => {
+          channel?.push(event);
+          root.observers?.tell(event);
+        });
+      if (channel === undefined && root.observers === undefined) return;
+      for (let index = events.length; index < root.events.length; index += 1) {
+        const event = root.events[index] as LogEvent;
+        channel?.push(event);
+        root.observers?.tell(event);
+      }
+    },
+  };
+}
+
+/** Enters a session when it is the run's turn, which it keeps until it is over. */
+export async function inTurn(session: SessionReference, door: Door, enter: (place: Place) => Promise<RunHandle>): Promise<RunHandle> {
+  const { clock, signal } = door.options;
+  const turn = new SessionTurn(session, { clock, signal, onLeave: door.onLeave });
+  try {
+    return await turn.enter((attempt) => enter({ session: attempt.session, turn, attempt }));
+  } catch (thrown) {
+    turn.leave();
+    throw thrown;
+  }
+}
+
+export async function loadEvents({ store, id }: SessionReference): Promise<readonly LogEvent[]> {
+  let events: readonly LogEvent[];
+  try {
+    events = await store.load(id);
+  } catch (thrown) {
+    if (GuardloopError.is(thrown)) throw thrown;
+    throw new GuardloopError('STORE_FAILED', `The session store failed to load ${id}. Nothing was run; look at the cause.`, {
+      cause: thrown,
+      isRetryable: true,
+    });
+  }
+  return readLog({ version: 1, events });
+}
+
+/** Writes what enters the run, and waits for it: the loser of two writers shows and does nothing. */
+export async function fence(root: Root): Promise<void> {
+  for (let wait = root.writer?.barrier(); wait; wait = root.writer?.barrier()) await wait;
+  if (root.writer?.failure) throw root.writer.failure;
+}
