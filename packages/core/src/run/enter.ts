@@ -1,6 +1,6 @@
 import type { InputItem, InputSubject } from '../define/types.js';
 import type { Label, Message } from '../model/types.js';
-import { hasPassed, withText } from '../state/conversation.js';
+import { hasPassed, passKey, withText } from '../state/conversation.js';
 import type { Refusal, ViewText } from '../state/events.js';
 import type { Matter, Viewer } from './guard.js';
 import { judge } from './guard.js';
@@ -87,9 +87,6 @@ function toSubject(messages: readonly Message[]): InputSubject {
     items[0]?.label ?? { origin: 'user', integrity: 'trusted' };
   return deepFreeze({ surface: 'input', content: items.map((item) => item.text).join('\n'), label, items });
 }
-
-const keyOf = ({ spec, level }: Placed, agent: string): string =>
-  `${level === 'run' ? 'run' : `agent:${agent}`}:${spec.name}@${spec.version ?? ''}`;
 
 /**
  * Judges what is new to an agent's view: each item by the rewrites, then the whole entry by the checks. Items that a guardrail has passed in
@@ -249,7 +246,7 @@ function findNew(handle: RunHandle, entry: Entry<Message>): News {
   const { guards, history, stays, agent } = entry;
   const everything = () => true;
   if (guards.length === 0 || history.length === 0) return { all: [], isNew: everything };
-  const keys = guards.map((placed) => keyOf(placed, agent));
+  const keys = guards.map(({ spec, level }) => passKey(spec.entry, level === 'run' ? undefined : agent));
   // The usual case: the same guardrails stood in the stay before, which saw everything.
   const last = conversation.activations[stays - 1];
   if (

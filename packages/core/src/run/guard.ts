@@ -59,6 +59,8 @@ interface Answer {
   readonly isFailed: boolean;
   /** How many spans a rewrite gave. */
   readonly places?: number | undefined;
+  /** Of a shadow's rewrite. */
+  readonly size?: Verdict['size'];
 }
 
 /** What a guardrail is told beside its subject. The signal is made when it is first read. */
@@ -178,7 +180,7 @@ class Session<V> {
   }
 
   private async absorbLater(index: number, given: PromiseLike<unknown>, { placed, began, info }: Asking): Promise<Ruling<V>> {
-    const settled = await this.handle.wait(given, placed.spec.timeoutMs, this.matter.graceMs);
+    const settled = await this.waitFor(given, placed.spec);
     info.end(settled.kind !== 'value');
     if (settled.kind === 'stopped') return this.stopped();
     const ruling = await this.absorb(placed, settled.kind === 'value' ? settled.value : failure, began);
@@ -188,8 +190,9 @@ class Session<V> {
   /** Takes one rewrite's answer; a ruling ends the group. */
   private absorb(placed: Placed, given: unknown, began: number): Ruling<V> | undefined | Promise<Ruling<V> | undefined> {
     const answer = this.read(placed.spec, given);
-    if (answer.action !== 'rewrite' || placed.spec.shadow) return this.take(placed, answer, began);
+    if (answer.action !== 'rewrite') return this.take(placed, answer, began);
     const rewritten = this.attempt(() => this.matter.rewrite(this.value, answer.value));
+    if (placed.spec.shadow) return this.rehearse({ placed, answer, began }, rewritten);
     const settle = (outcome: Rewritten<V>): Ruling<V> | undefined => {
       if (outcome === undefined) return this.take(placed, this.fail(placed.spec), began);
       this.record(placed, answer, this.since(began));
@@ -199,6 +202,31 @@ class Session<V> {
       return undefined;
     };
     return isPromise(rewritten) ? Promise.resolve(rewritten).then(settle, () => settle(undefined)) : settle(rewritten);
+  }
+
+  /** Tells what a shadow's rewrite would have come to; nothing is rewritten. */
+  private rehearse(
+    { placed, answer, began }: { readonly placed: Placed; readonly answer: Answer; readonly began: number },
+    rewritten: Rewritten<V> | Promise<Rewritten<V>>,
+  ): undefined | Promise<undefined> {
+    const { spec } = placed;
+    const settle = (outcome: Rewritten<V>): undefined => {
+      const told =
+        outcome === undefined
+          ? this.fail(spec)
+          : { ...answer, size: { before: this.current().content.length, after: this.matter.toSubject(outcome.value).content.length } };
+      this.record(placed, told, this.since(began));
+    };
+    if (!isPromise(rewritten)) return settle(rewritten);
+    const left = Math.max(0, spec.timeoutMs - this.since(began));
+    return this.handle.wait(rewritten, left).then((settled) => settle(settled.kind === 'value' ? settled.value : undefined));
+  }
+
+  /** Waits for one guardrail. After a stop a shadow is not waited for: it must not cost what others let pass in time. */
+  private waitFor(given: PromiseLike<unknown>, { shadow, timeoutMs }: GuardrailSpec): Promise<Settled<unknown>> {
+    const { graceMs } = this.matter;
+    if (!shadow || graceMs === undefined) return this.handle.wait(given, timeoutMs, graceMs);
+    return this.handle.wait(given, timeoutMs).then((settled) => (settled.kind === 'stopped' ? { kind: 'late' } : settled));
   }
 
   private attempt(rewrite: () => Rewritten<V> | Promise<Rewritten<V>>): Rewritten<V> | Promise<Rewritten<V>> {
@@ -265,7 +293,7 @@ class Session<V> {
       group,
     }: { readonly given: PromiseLike<unknown>; readonly began: number; readonly info: Info; readonly group: Group },
   ): Promise<void> {
-    const settled: Settled<unknown> = await this.handle.wait(given, entry.placed.spec.timeoutMs, this.matter.graceMs);
+    const settled = await this.waitFor(given, entry.placed.spec);
     info.end(settled.kind !== 'value');
     if (settled.kind === 'stopped') {
       group.isStopped = true;
@@ -374,6 +402,7 @@ class Session<V> {
     if (spec.beside) verdict.beside = true;
     if (isProjected) verdict.projected = true;
     if (answer.places !== undefined) verdict.places = answer.places;
+    if (answer.size !== undefined) verdict.size = answer.size;
     this.verdicts = addTo(this.verdicts, verdict);
   }
 

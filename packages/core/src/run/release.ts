@@ -2,7 +2,7 @@ import type { OutputSubject, Span } from '../define/types.js';
 import type { Label } from '../model/types.js';
 import type { Refusal } from '../state/events.js';
 import { Info } from './guard.js';
-import type { RunHandle } from './handle.js';
+import type { LogDraft, RunHandle } from './handle.js';
 import { isPromise } from './is-promise.js';
 import { applySpans, readSpans } from './rewrite-text.js';
 import type { Placed } from './stand.js';
@@ -73,29 +73,13 @@ export class Release {
     let revision = 0;
     let refusal: Refusal | undefined;
     for (const window of this.windows) {
-      const { spec, level } = window.placed;
-      const action = window.hasFailed ? spec.onError : window.isChanged ? 'rewrite' : 'allow';
-      const reason = window.hasFailed ? `guardrail ${spec.name} failed` : window.reason;
-      this.handle.append({
-        type: 'guard.verdict',
-        guardrail: spec.name,
-        level,
-        surface: 'output',
-        subject,
-        revision,
-        phase: 'rewrite',
-        action,
-        ms: window.ms,
-        ...(spec.version === undefined ? {} : { version: spec.version }),
-        ...(reason === undefined ? {} : { reason }),
-        ...(window.hasFailed ? { failed: true as const } : {}),
-        ...(spec.shadow ? { shadow: true as const } : {}),
-        ...(action === 'rewrite' ? { places: window.places } : {}),
-      });
-      this.handle.noteAnswer('', action);
+      const { spec } = window.placed;
+      const told = window.answer;
+      this.handle.append({ type: 'guard.verdict', subject, revision, ...told });
+      this.handle.noteAnswer('', told.action);
       if (spec.shadow) continue;
       if (window.hasFailed && spec.onError !== 'allow') {
-        refusal = { action: spec.onError, surface: 'output', by: spec.name, reason: reason ?? '', failed: true };
+        refusal = { action: spec.onError, surface: 'output', by: spec.name, reason: told.reason ?? '', failed: true };
         break;
       }
       if (window.isChanged) revision += 1;
@@ -137,7 +121,9 @@ class Window {
   reason: string | undefined;
   ms = 0;
   private info: Info | undefined;
-  private readonly size: number;
+  private before = 0;
+  private after = 0;
+  private readonly reach: number;
   /** The text from `offset` on: n characters of settled original, then what is undecided. */
   private text = '';
   private offset = 0;
@@ -151,7 +137,28 @@ class Window {
     readonly placed: Placed,
     private readonly label: Label,
   ) {
-    this.size = placed.spec.window ?? 1;
+    this.reach = placed.spec.window ?? 1;
+  }
+
+  /** Its one verdict on the whole text. */
+  get answer(): Omit<Extract<LogDraft, { type: 'guard.verdict' }>, 'type' | 'subject' | 'revision'> {
+    const { spec, level } = this.placed;
+    const action = this.hasFailed ? spec.onError : this.isChanged ? 'rewrite' : 'allow';
+    const reason = this.hasFailed ? `guardrail ${spec.name} failed` : this.reason;
+    return {
+      guardrail: spec.name,
+      level,
+      surface: 'output',
+      phase: 'rewrite',
+      action,
+      ms: this.ms,
+      ...(spec.version === undefined ? {} : { version: spec.version }),
+      ...(reason === undefined ? {} : { reason }),
+      ...(this.hasFailed ? { failed: true as const } : {}),
+      ...(spec.shadow ? { shadow: true as const } : {}),
+      ...(action === 'rewrite' ? { places: this.places } : {}),
+      ...(action === 'rewrite' && spec.shadow ? { size: Object.freeze({ before: this.before, after: this.after }) } : {}),
+    };
   }
 
   get hasRefused(): boolean {
@@ -163,10 +170,10 @@ class Window {
     this.text += piece;
     const length = this.offset + this.text.length;
     if (this.hasFailed) return this.hasRefused ? '' : this.settle(length, []);
-    let until = isLast ? length : length - 2 * this.size;
+    let until = isLast ? length : length - 2 * this.reach;
     if (!isLast && cutsCharacter(this.text, until - this.offset)) until -= 1;
     if (until <= this.settled && !(isLast && length > this.settled)) return '';
-    return this.ask(Math.max(0, this.settled - this.size), { until, isLast, isFirstTry: true });
+    return this.ask(Math.max(0, this.settled - this.reach), { until, isLast, isFirstTry: true });
   }
 
   private ask(from: number, aim: Aim): string | Promise<string> {
@@ -223,7 +230,7 @@ class Window {
       if (action === 'allow') return noSpans;
       if (action !== 'rewrite' || typeof reason !== 'string') return undefined;
       const spans = readSpans(value, length);
-      if (spans === undefined || spans.some((span) => span.end - span.start > this.size)) return undefined;
+      if (spans === undefined || spans.some((span) => span.end - span.start > this.reach)) return undefined;
       if (spans.length > 0) this.reason = reason;
       return spans.map((span) => ({ start: span.start + start, end: span.end + start, with: span.with }));
     } catch {
@@ -249,15 +256,18 @@ class Window {
   private pass(end: number, own: readonly Span[] | undefined): string {
     const original = this.text.slice(this.settled - this.offset, end - this.offset);
     let passed = original;
+    this.before += original.length;
+    this.after += original.length;
     if (own !== undefined && own.length > 0) {
       this.isChanged = true;
       this.places += own.length;
       this.lastEnd = this.settled + (own.at(-1)?.end ?? 0);
+      for (const span of own) this.after += span.with.length - (span.end - span.start);
       if (!this.placed.spec.shadow) passed = applySpans(original, own);
     }
     this.output += passed;
     this.settled = end;
-    let keep = Math.max(this.offset, end - 2 * this.size);
+    let keep = Math.max(this.offset, end - 2 * this.reach);
     if (cutsCharacter(this.text, keep - this.offset)) keep -= 1;
     this.text = this.text.slice(keep - this.offset);
     this.offset = keep;

@@ -1,10 +1,10 @@
 import type { Message } from '../model/types.js';
-import type { Manifest, ViewEntry, ViewText } from './events.js';
+import type { GuardEntry, Manifest, ViewEntry, ViewText } from './events.js';
 
 /** One stay of one agent in a conversation: which input guardrails stood, and what they have passed. */
 export interface Activation {
   readonly agent: string;
-  /** `run:name@version`, or `agent:AGENT:name@version`. */
+  /** `run:name@version`, or `agent:AGENT:name@version`; of a shadow with `~shadow` at the end: what it saw it has not let pass. */
   readonly guards: ReadonlySet<string>;
   /** `all`: every message before `start` was passed, too. */
   readonly view: 'all' | ReadonlySet<string>;
@@ -50,13 +50,21 @@ interface Stay {
 
 const guardKeys = new WeakMap<Manifest, { readonly agent: string; readonly keys: ReadonlySet<string> }>();
 
+/** Under what a guardrail is known for what it has passed; an agent's own counts for that agent alone. */
+export function passKey(
+  { name, version = '', shadow }: Pick<GuardEntry, 'name' | 'version' | 'shadow'>,
+  agent: string | undefined,
+): string {
+  return `${agent === undefined ? 'run' : `agent:${agent}`}:${name}@${version}${shadow ? '~shadow' : ''}`;
+}
+
 /** The keys of the input guardrails of a stay; the same set for the same manifest. */
 function inputGuards(agent: string, manifest: Manifest): ReadonlySet<string> {
   const known = guardKeys.get(manifest);
   if (known?.agent === agent) return known.keys;
   const keys = new Set<string>();
-  for (const entry of manifest.run) if (entry.surfaces.includes('input')) keys.add(`run:${entry.name}@${entry.version ?? ''}`);
-  for (const entry of manifest.agent) if (entry.surfaces.includes('input')) keys.add(`agent:${agent}:${entry.name}@${entry.version ?? ''}`);
+  for (const entry of manifest.run) if (entry.surfaces.includes('input')) keys.add(passKey(entry, undefined));
+  for (const entry of manifest.agent) if (entry.surfaces.includes('input')) keys.add(passKey(entry, agent));
   guardKeys.set(manifest, { agent, keys });
   return keys;
 }

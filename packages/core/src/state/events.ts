@@ -135,6 +135,8 @@ export interface GuardVerdictEvent extends Durable<'guard.verdict'> {
   readonly projected?: true | undefined;
   /** Of a rewrite that gave spans: how many. Left out where it gave the whole anew. */
   readonly places?: number | undefined;
+  /** Of a shadow's rewrite: characters of the content, and what it would have left of them. */
+  readonly size?: { readonly before: number; readonly after: number } | undefined;
   /** Milliseconds that the answer took. */
   readonly ms: number;
 }

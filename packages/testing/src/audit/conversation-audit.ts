@@ -1,4 +1,4 @@
-import type { HandoffEvent, Manifest, ModelEndEvent, ViewEntry } from '@guardloop/core';
+import type { GuardEntry, HandoffEvent, Manifest, ModelEndEvent, ViewEntry } from '@guardloop/core';
 
 /** What was said, by message id, and which guardrails it has passed on its way into an agent's view. */
 export interface ConversationAudit {
@@ -24,9 +24,12 @@ export function newConversation(): ConversationAudit {
   return { messages: [], view: [], agent: undefined, standing: [], passed: new Map() };
 }
 
-/** A guardrail's name for what it has passed: an agent's own count for that agent only. */
-export function passKey(entry: { readonly name: string; readonly version?: string | undefined }, agent: string | undefined): string {
-  return `${agent === undefined ? 'run' : `agent:${agent}`}:${entry.name}@${entry.version ?? ''}`;
+/** A guardrail's name for what it has passed: an agent's own count for that agent only, and what a shadow saw it has not let pass. */
+export function passKey(
+  { name, version = '', shadow }: Pick<GuardEntry, 'name' | 'version' | 'shadow'>,
+  agent: string | undefined,
+): string {
+  return `${agent === undefined ? 'run' : `agent:${agent}`}:${name}@${version}${shadow ? '~shadow' : ''}`;
 }
 
 export function hasPassed(conversation: ConversationAudit, key: string, id: string): boolean {

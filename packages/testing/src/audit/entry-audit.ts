@@ -221,8 +221,8 @@ function writtenByFilter(run: RunAudit, event: HandoffEvent): readonly string[] 
 }
 
 function isAskedAgain(run: RunAudit, agent: string, id: string): boolean {
-  return (run.pending.get(keyOf('input', id)) ?? []).some(({ guardrail: name, version, level }) =>
-    hasPassed(run.conversation, passKey({ name, version }, level === 'run' ? undefined : agent), id),
+  return (run.pending.get(keyOf('input', id)) ?? []).some(({ guardrail: name, version, level, shadow }) =>
+    hasPassed(run.conversation, passKey({ name, version, shadow }, level === 'run' ? undefined : agent), id),
   );
 }
 
