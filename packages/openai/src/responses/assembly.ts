@@ -254,7 +254,7 @@ export class ResponsesAssembly implements AnswerAssembly {
 
   #stopReason(): Extract<StopReason, 'length' | 'refusal'> | undefined {
     if (this.#refusal !== undefined || this.#incompleteReason === 'content_filter') return 'refusal';
-    if (this.#status === 'completed') return undefined;
+    if (this.#status === 'completed') return this.#items.all().some(isCut) ? 'length' : undefined;
     if (this.#incompleteReason === 'max_output_tokens' || this.#incompleteReason === '') return 'length';
     throw this.#options.protocolError('The answer is incomplete for a reason that this adapter does not know', false);
   }
@@ -284,6 +284,11 @@ export class ResponsesAssembly implements AnswerAssembly {
   #unsupported(feature: string): GuardloopError {
     return this.#options.protocolError(`The answer holds ${feature}, which this adapter does not support`, false);
   }
+}
+
+/** True for text or a call that says of itself that it was cut, whatever is said of the answer. */
+function isCut({ type, done, begun }: OpenItem): boolean {
+  return (type === 'message' || type === 'function_call') && (done ?? begun).status === 'incomplete';
 }
 
 /** False for a call that no request could hold. */

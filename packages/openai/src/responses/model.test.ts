@@ -321,6 +321,17 @@ describe('an answer that is none', () => {
     expect(answer.end?.native).toBeUndefined();
   });
 
+  test.each(['message', 'function_call'])('S038: a %s that was cut makes a response that says it is complete none', async (type) => {
+    const cut = items.map((item) => ('type' in item && item.type === type ? { ...item, status: 'incomplete' } : item));
+    const answer = await answered([
+      created,
+      ...cut.flatMap(streamed),
+      { type: 'response.completed', response: { status: 'completed', output: cut } },
+    ]);
+    expect(answer).toMatchObject({ calls: [], end: { stopReason: 'length' } });
+    expect(answer.end?.native).toBeUndefined();
+  });
+
   test('an incomplete response of another reason is no success', async () => {
     const { error } = await failedOn(created, { type: 'response.incomplete', response: { incomplete_details: { reason: 'tired' } } });
     expect(error).toMatchObject({ code: 'MODEL_PROTOCOL', message: expect.not.stringContaining('tired') as string });
