@@ -37,3 +37,14 @@ const results = await Promise.allSettled([
 const lost = results.filter((each) => each.status === 'rejected');
 assert.equal(lost.length, 1);
 assert.match(String(lost[0]?.reason), /Another writer|has not ended/);
+
+// #region queue
+const inOrder = await Promise.all([
+  run(desk, 'Three.', { session: { store, id: 'b', onConflict: 'queue' } }),
+  run(desk, 'Four.', { session: { store, id: 'b', onConflict: 'queue', waitMs: 10_000 } }), // default 60,000
+]);
+// #endregion
+assert.deepEqual(
+  inOrder.map((each) => each.status === 'completed' && each.text),
+  ['1', '3'],
+);

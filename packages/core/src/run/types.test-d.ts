@@ -195,6 +195,15 @@ export async function misuses() {
   await resume(billing, await run(billing, 'x', { context }), { context });
   // @ts-expect-error decisions are an option, not an argument
   await resume(billing, log, {}, { context });
+  await run(triage, 'x', { context, session: { store, id: 'chat-1', onConflict: 'queue', waitMs: 5_000 } });
+  await run(triage, 'x', { context, session: { store, id: 'chat-1', onConflict: 'fail' } });
+  await resume(triage, { store, id: 'chat-1', onConflict: 'queue' }, { context });
+  // @ts-expect-error `wait` is no way to meet another run
+  await run(triage, 'x', { context, session: { store, id: 'chat-1', onConflict: 'wait' } });
+  // @ts-expect-error only a run that queues waits
+  await run(triage, 'x', { context, session: { store, id: 'chat-1', waitMs: 5_000 } });
+  // @ts-expect-error only a run that queues waits
+  await resume(triage, { store, id: 'chat-1', onConflict: 'fail', waitMs: 5_000 }, { context });
   // @ts-expect-error a resumed run has its session already
   await resume(billing, log, { context, session: { store, id: 'chat-1' } });
   // @ts-expect-error 53 a run-level guardrail that needs a context makes it required
