@@ -19,7 +19,8 @@ export class Channel implements AsyncIterator<RunEvent, undefined> {
   private stalled: (() => void)[] = [];
   private failure: { readonly error: unknown } | undefined;
 
-  constructor(private readonly onLeave: () => void) {}
+  /** `onLeave` is told what the reader threw into the stream, if it did. */
+  constructor(private readonly onLeave: (thrown?: { readonly error: unknown }) => void) {}
 
   push(event: RunEvent): void {
     if (this.isClosed) return;
@@ -74,14 +75,24 @@ export class Channel implements AsyncIterator<RunEvent, undefined> {
 
   /** Leaving the iterator ends the run. */
   return(): Promise<IteratorResult<RunEvent, undefined>> {
+    this.leave();
+    return Promise.resolve({ value: undefined, done: true });
+  }
+
+  /** As leaving it, for this reason. */
+  throw(error: unknown): Promise<never> {
+    this.leave({ error });
+    return Promise.reject(error);
+  }
+
+  private leave(thrown?: { readonly error: unknown }): void {
     const isRunning = !this.isClosed;
     this.isClosed = true;
     this.queue = [];
     this.head = 0;
     this.wake();
     this.answerWaiting(() => ({ value: undefined, done: true }));
-    if (isRunning) this.onLeave();
-    return Promise.resolve({ value: undefined, done: true });
+    if (isRunning) this.onLeave(thrown);
   }
 
   private answerWaiting(answer: () => IteratorResult<RunEvent, undefined> | Promise<never>): void {

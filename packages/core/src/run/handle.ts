@@ -7,6 +7,7 @@ import type { Action, LimitName, LogEvent, RunEvent, WatchEvent } from '../state
 import { apply } from '../state/fold.js';
 import type { LogState, RunState } from '../state/state.js';
 import { addTo } from './add-to.js';
+import type { ApprovalSigner } from './approval-keys.js';
 import type { Channel } from './channel.js';
 import type { Observers } from './observers.js';
 import { deepFreeze } from './plain-output.js';
@@ -49,6 +50,7 @@ export interface Settings {
   readonly project: ProjectFunction | undefined;
   readonly view: View<never> | undefined;
   readonly quarantine: QuarantineStore | undefined;
+  readonly signer: ApprovalSigner | undefined;
   readonly concurrency: number;
   readonly model: Model | undefined;
   /** Laid over those of each agent. */
@@ -107,6 +109,8 @@ export interface Place {
 /** One run in progress: what its stages work with. */
 export class RunHandle {
   stop: Stop | undefined;
+  /** When the run was stopped. */
+  private stoppedAt = 0;
   /** Computed once per activation of an agent. */
   plan: Plan | undefined;
   /** Inputs of the calls of this turn, by call id, as they were prepared. */
@@ -242,6 +246,7 @@ export class RunHandle {
   abort(stop: Stop): void {
     if (this.stop) return;
     this.stop = stop;
+    this.stoppedAt = this.root.clock.now();
     for (const listener of [...(this.stopListeners ?? [])]) listener();
     this.controller?.abort(stopReason(stop));
   }
@@ -275,9 +280,14 @@ export class RunHandle {
     else listeners?.splice(at, 1);
   }
 
+  /** Milliseconds since the run was stopped; 0 while it goes on. */
+  private get sinceStopMs(): number {
+    return this.stop === undefined ? 0 : this.root.clock.now() - this.stoppedAt;
+  }
+
   /**
    * Waits for a promise at most `ms`, and no longer than the run goes on. Never rejects; what settles later is ignored.
-   * `graceMs`: how long to go on waiting after a stop.
+   * `graceMs`: how long after a stop it may settle. It is counted from the stop, so that waits one after another share it.
    */
   wait<T>(promise: PromiseLike<T>, ms?: number, graceMs = 0): Promise<Settled<T>> {
     return new Promise((resolve) => {
@@ -293,7 +303,8 @@ export class RunHandle {
         resolve(settled);
       };
       const stop = (): void => {
-        if (graceMs > 0) stopGrace = this.root.clock.after(graceMs, () => done({ kind: 'stopped' }));
+        const left = graceMs - this.sinceStopMs;
+        if (left > 0) stopGrace = this.root.clock.after(left, () => done({ kind: 'stopped' }));
         else done({ kind: 'stopped' });
       };
       try {
@@ -314,8 +325,20 @@ export class RunHandle {
   async barrier(): Promise<boolean> {
     const { writer } = this.root;
     if (writer === undefined) return true;
-    for (let wait = writer.barrier(); wait; wait = writer.barrier()) await wait;
+    for (let wait = writer.barrier(); wait; wait = writer.barrier()) {
+      if ((await this.wait(wait)).kind === 'stopped') return false;
+    }
     return writer.failure === undefined;
+  }
+
+  /** As {@link barrier}, at the end: a stopped run too waits, for `graceMs` more. A store that takes longer has failed. */
+  async lastBarrier(): Promise<void> {
+    const { writer } = this.root;
+    if (writer === undefined) return;
+    for (let wait = writer.barrier(); wait; wait = writer.barrier()) {
+      const settled = await this.wait(wait, undefined, this.sinceStopMs + graceMs);
+      if (settled.kind === 'stopped') writer.giveUp(this.signal.reason);
+    }
   }
 }
 
@@ -346,7 +369,7 @@ function committedMatter(draft: LogDraft, run: string): string | undefined {
   }
 }
 
-/** How long started effects may take to settle after a halt or cancel, milliseconds. */
+/** How long started effects, and the store, may take to settle after a halt or cancel, milliseconds. */
 export const graceMs = 2_000;
 
 function stopReason(stop: Stop): unknown {

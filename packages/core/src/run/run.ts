@@ -29,7 +29,7 @@ async function drive(handle: RunHandle, options: Options): Promise<RunResult> {
   try {
     if (handle.root.given) await applyDecisions(handle).catch((thrown: unknown) => handle.abort(faultStop(handle, thrown)));
     await loop(handle);
-    if (handle.root.writer) await handle.barrier();
+    if (handle.root.writer) await handle.lastBarrier();
   } finally {
     disarm();
     off?.();
@@ -79,9 +79,10 @@ function watch(options: Options, begin: (door: Door) => Promise<RunHandle>): Wat
   let handle: RunHandle | undefined;
   let hasLeft = false;
   let tellLeft: (() => void) | undefined;
-  const reason = new DOMException('The reader left the stream.', 'AbortError');
-  const channel = new Channel(() => {
+  let reason: unknown;
+  const channel = new Channel((thrown) => {
     hasLeft = true;
+    reason = thrown === undefined ? new DOMException('The reader left the stream.', 'AbortError') : thrown.error;
     tellLeft?.();
     handle?.abort({ kind: 'cancel', reason });
   });

@@ -42,6 +42,25 @@ export class StoreWriter {
     return this.flushing;
   }
 
+  /** The store has taken too long after a stop, for which `cause` is the reason: what it does now is its own, and nothing more is written. */
+  giveUp(cause: unknown): void {
+    this.fail(
+      new GuardloopError(
+        'STORE_FAILED',
+        `The session store did not say in time that it holds the end of the run in ${this.id}: the run was stopped, and could wait no longer. Look at the store, then resume the run from what it holds.`,
+        { cause, isRetryable: true },
+      ),
+    );
+  }
+
+  private fail(error: GuardloopError): void {
+    this.pending = [];
+    this.flushing = undefined;
+    if (this.failure) return;
+    this.failure = error;
+    this.writing.onFailure(error);
+  }
+
   private async flush(): Promise<void> {
     // Events appended in the same step go together.
     await undefined;
@@ -53,15 +72,15 @@ export class StoreWriter {
         this.stored = batch.at(-1)?.seq ?? this.stored;
       }
     } catch (thrown) {
-      this.pending = [];
-      this.failure = GuardloopError.is(thrown)
-        ? thrown
-        : new GuardloopError(
-            'STORE_FAILED',
-            `The session store failed to append to ${this.id}. The run was stopped; look at the cause, then resume it.`,
-            { cause: thrown, isRetryable: true },
-          );
-      this.writing.onFailure(this.failure);
+      this.fail(
+        GuardloopError.is(thrown)
+          ? thrown
+          : new GuardloopError(
+              'STORE_FAILED',
+              `The session store failed to append to ${this.id}. The run was stopped; look at the cause, then resume it.`,
+              { cause: thrown, isRetryable: true },
+            ),
+      );
     } finally {
       this.flushing = undefined;
     }

@@ -1,5 +1,6 @@
 import { GuardloopError } from '../../errors.js';
 import { missingEnd, modelFailure } from '../../model/failures.js';
+import { leaveStream } from '../../model/leave-stream.js';
 import type { Message, ModelEvent, ModelRequest, ModelSettings, StopReason, Usage } from '../../model/types.js';
 import { usageOfFailure } from '../../model/usage.js';
 import type { LimitName, RecordedError, Refusal } from '../../state/events.js';
@@ -123,7 +124,10 @@ export async function closeModelCall(handle: RunHandle): Promise<void> {
 async function leave(handle: RunHandle, open: OpenModelCall): Promise<unknown> {
   let thrown: unknown;
   await new Promise<void>((resolve) => {
-    const stopTimer = handle.root.clock.after(leaveMs, resolve);
+    const stopTimer = handle.root.clock.after(leaveMs, () => {
+      leaveStream(open.events);
+      resolve();
+    });
     const rest = async () => {
       await open.first?.catch((error: unknown) => {
         thrown = error;
