@@ -103,8 +103,13 @@ export { type TimeoutOptions, withTimeouts } from './model/with-timeouts.js';
 export { type HeadTailOptions, headTail } from './project/head-tail.js';
 export { type JsonFieldsOptions, jsonFields } from './project/json-fields.js';
 export { type ObservationStore, type SpillOptions, spill } from './project/spill.js';
+export type { ApprovalKey } from './run/approval-keys.js';
+export type { ApprovalClaims } from './run/approval-tokens.js';
+export { type QuarantinedAnswer, readQuarantined } from './run/quarantine.js';
 export { assertCompleted, resume, run, stream } from './run/run.js';
+export { type VerifiedApproval, type VerifyOptions, verifyApproval } from './run/sign-approvals.js';
 export type {
+  ApprovalSigning,
   Blocked,
   Cancelled,
   Completed,
@@ -113,6 +118,7 @@ export type {
   HistoryItem,
   Interrupted,
   Observer,
+  OpenApproval,
   QuarantineStore,
   ResumeArguments,
   ResumeOptions,
@@ -133,8 +139,10 @@ export type { SessionStore } from './session/session.js';
 export type {
   Action,
   Approval,
+  ApprovalFlow,
   ApprovalRequestEvent,
   ApprovalResolveEvent,
+  ApprovalRewrite,
   Ask,
   CallApproval,
   CallEnd,
@@ -170,6 +178,10 @@ export type {
   RunResumeEvent,
   RunStartEvent,
   RunStatus,
+  SignedDecision,
+  SignedDecisions,
+  StandingApproval,
+  StandingDecision,
   Surface,
   TextDeltaEvent,
   TextRetractEvent,

@@ -1,27 +1,26 @@
 import { resolveAgents } from '../define/resolve.js';
 import type { AgentSpec } from '../define/specs.js';
 import { GuardloopError } from '../errors.js';
-import type { JsonObject } from '../model/types.js';
 import { schemasReady } from '../schema.js';
-import type { Approval, GuardEntry, LogEvent, Manifest } from '../state/events.js';
+import type { GuardEntry, LogEvent, Manifest } from '../state/events.js';
 import { recordLimits, resolveLimits } from '../state/limits.js';
 import { readLog } from '../state/log.js';
-import type { LogState, RunState } from '../state/state.js';
+import type { LogState } from '../state/state.js';
 import { checkDigests } from './check-digests.js';
+import { readAnswers, readDecisions } from './decisions.js';
 import { endRun } from './end-run.js';
 import { RunHandle } from './handle.js';
-import { isPromise } from './is-promise.js';
 import type { Door, Place } from './make-root.js';
 import { fence, inTurn, loadEvents, makeRoot, newId, nowhere } from './make-root.js';
 import type { Options } from './options.js';
 import { readInput, readSession } from './options.js';
-import { deepFreeze } from './plain-output.js';
 import { manifestOf, standOf } from './plan.js';
-import { openApprovals } from './result.js';
 import { SessionBusy } from './session-turn.js';
+import { answerOpenByStanding } from './standing-decisions.js';
 
 /** Schemas are made, and no two guardrails that stand together share a name, in agents that are used as tools neither. */
-async function ready(agents: ReadonlyMap<string, AgentSpec>, { guards }: Options): Promise<void> {
+async function ready(agents: ReadonlyMap<string, AgentSpec>, { guards, settings }: Options): Promise<void> {
+  if (settings.signer) await settings.signer.keys;
   const schemas = schemasReady();
   if (schemas !== undefined) await schemas;
   const seen = new Set<AgentSpec>();
@@ -186,6 +185,7 @@ async function enterResume(
     ...(ended ? { reopens: true as const } : {}),
   });
   for (const { run, draft } of events) new RunHandle(root, run, { agents }).append(draft);
+  answerOpenByStanding(handle, decisions);
   await fence(root);
   announce();
   return handle;
@@ -242,105 +242,4 @@ function standing(manifest: Manifest): readonly { readonly guardrail: string; re
       ];
     }),
   );
-}
-
-function readDecisions(given: unknown): ReadonlyMap<string, unknown> {
-  if (given === undefined) return new Map();
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
-    throw new GuardloopError(
-      'CONFIG_INVALID',
-      "The option `decisions` is no object. Give { [approval.id]: 'approve' | { reject } | { edit } | { result } }.",
-    );
-  return new Map(Object.entries(given));
-}
-
-type Draft = Parameters<RunHandle['append']>[0];
-
-/** Checks all decisions before any event; edits and results stay in memory until they are judged. */
-async function readAnswers(
-  handle: RunHandle,
-  decisions: ReadonlyMap<string, unknown>,
-): Promise<readonly { readonly run: RunState; readonly draft: Draft }[]> {
-  const open = new Map(openApprovals(handle.state).map((approval) => [approval.id, approval]));
-  const answers: { readonly run: RunState; readonly draft: Draft }[] = [];
-  for (const [id, decision] of decisions) {
-    const approval = open.get(id);
-    if (approval === undefined)
-      throw mismatch(
-        `There is no open approval ${id}: it does not exist, or was decided before. Open are: ${[...open.keys()].join(', ') || 'none'}.`,
-      );
-    const run = handle.root.log.runs.get(approval.run);
-    if (run === undefined) throw mismatch(`The approval ${id} belongs to no run of the log.`);
-    const draft = await readDecision(handle, approval, decision);
-    if (draft) answers.push({ run, draft });
-  }
-  return answers;
-}
-
-/** The event of a decision that needs no judging; of another, what was given is kept. */
-async function readDecision(handle: RunHandle, approval: Approval, decision: unknown): Promise<Draft | undefined> {
-  const { id, subject, revision, digest } = approval;
-  const base = { type: 'approval.resolve', id, subject, revision, digest } as const;
-  if (decision === 'approve') {
-    if (approval.surface === 'toolInput' && approval.caller)
-      throw mismatch(
-        `The approval ${id} is of ${approval.tool}, which you run yourself. Answer with { result: value }, or { reject: reason }.`,
-      );
-    return { ...base, decision };
-  }
-  const given = (typeof decision === 'object' && decision !== null ? decision : {}) as {
-    reject?: unknown;
-    edit?: unknown;
-    result?: unknown;
-  };
-  const { reject, edit } = given;
-  if (typeof reject === 'string') return { ...base, decision: 'reject', ...(reject === '' ? {} : { reason: reject }) };
-  if (edit !== undefined) {
-    handle.root.given?.edits.set(id, await readEdit(handle, approval, edit));
-    return undefined;
-  }
-  if ('result' in given && approval.surface === 'toolInput') {
-    handle.root.given?.results.set(id, given.result);
-    return undefined;
-  }
-  throw mismatch(
-    `The decision for ${id} does not fit. Give 'approve', { reject: reason }, { edit: input } or { result: value }; an answer or a handoff can be approved or rejected.`,
-  );
-}
-
-async function readEdit(handle: RunHandle, approval: Approval, edit: unknown): Promise<JsonObject> {
-  const refuse = (why: string): never => {
-    throw mismatch(`The edit for ${approval.id} cannot be used: ${why} Give { edit: input } with an input that fits the tool.`);
-  };
-  if (approval.surface !== 'toolInput') return refuse('only the input of a call can be edited.');
-  if (approval.caller) return refuse('you run this tool yourself; answer with { result: value }.');
-  if (typeof edit !== 'object' || edit === null || Array.isArray(edit)) return refuse('it is no object.');
-  let copy: JsonObject;
-  try {
-    copy = deepFreeze(JSON.parse(JSON.stringify(edit)) as JsonObject);
-  } catch {
-    return refuse('it is not plain JSON.');
-  }
-  const tool = findTool(handle, approval.run, approval.tool);
-  if (tool === undefined) return refuse(`the tool ${approval.tool} is not there.`);
-  const parsing = tool.input.parse(copy);
-  const parsed = isPromise(parsing) ? await parsing : parsing;
-  return parsed.ok ? copy : refuse('it does not fit the schema of the tool.');
-}
-
-/** A tool of a run's active agent, in child runs through the agents that are used as tools. */
-function findTool(handle: RunHandle, runId: string, name: string) {
-  const path: RunState[] = [];
-  for (let run = handle.root.log.runs.get(runId); run; run = run.parent) path.unshift(run);
-  let agents: ReadonlyMap<string, AgentSpec> = handle.agents;
-  for (const [index, run] of path.entries()) {
-    const agent = agents.get(run.agent);
-    if (index === path.length - 1) return agent?.tools.find((tool) => tool.name === name);
-    const next = path[index + 1];
-    const call = next?.parentCall === undefined ? undefined : run.calls.get(next.parentCall);
-    const child = agent?.tools.find((tool) => tool.name === call?.call.name)?.agent?.agent;
-    if (child === undefined) return undefined;
-    agents = resolveAgents(child);
-  }
-  return undefined;
 }

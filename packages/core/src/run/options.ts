@@ -8,6 +8,7 @@ import type { Clock } from '../model/clock.js';
 import { systemClock } from '../model/clock.js';
 import type { AssistantMessage, Label, Model, Part, UserMessage } from '../model/types.js';
 import type { LimitName } from '../state/events.js';
+import { readSigning } from './approval-keys.js';
 import type { Settings } from './handle.js';
 import { deepFreeze } from './plain-output.js';
 import type { HistoryItem, Observer, QuarantineStore, SessionReference, View } from './types.js';
@@ -21,6 +22,7 @@ const shared = [
   'release',
   'reasoning',
   'quarantine',
+  'approvals',
   'project',
   'view',
   'observers',
@@ -87,6 +89,7 @@ export function readOptions(door: 'run' | 'stream' | 'resume', given: unknown, a
       project: reader.function<ProjectFunction>('project'),
       view: reader.function<View<never>>('view'),
       quarantine: withMethods<QuarantineStore>(reader.get('quarantine'), 'quarantine', ['put', 'get', 'delete']),
+      signer: readSigning(reader.get('approvals')),
       concurrency: concurrency as number,
       model: withMethods<Model>(reader.get('model'), 'model', ['stream']),
       ofModel: settings === undefined ? undefined : checkSettings(settings, 'The run'),

@@ -15,6 +15,7 @@ import { abortedEnd, deniedEnd, errorEnd, laterHandoffEnd } from './observations
 import { deepFreeze } from './plain-output.js';
 import { guardsOfTool, standNow, standOf } from './plan.js';
 import { readOnly } from './read-only.js';
+import { changedFields } from './request-approval.js';
 import { applySpans, readSpans, rewriteText } from './rewrite-text.js';
 import type { Offered, Placed } from './stand.js';
 
@@ -163,6 +164,7 @@ function prepareTool(given: Given, spec: ToolSpec, input: CallInput): RecordedCa
       revision: ruling.revision,
     };
     if (providerId !== undefined) recorded.providerId = providerId;
+    if (ruling.revision > 0) recorded.changedFields = deepFreeze([...changedFields(input.raw, ruling.value.raw)]);
     if (ruling.asks.length > 0) recorded.asks = deepFreeze(ruling.asks);
     return recorded;
   };

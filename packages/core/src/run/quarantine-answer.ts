@@ -4,7 +4,9 @@ import { canonicalJson } from '../state/canonical-json.js';
 import { newSalt, saltedSha256Hex } from '../state/digest.js';
 import type { Ask } from '../state/events.js';
 import type { RawAnswer } from './answer.js';
+import { answerLabel } from './answer.js';
 import type { RunHandle } from './handle.js';
+import { approvalOf } from './request-approval.js';
 
 /** Keeps an answer where a person can look at it, and asks for the approval. */
 export async function putInQuarantine(
@@ -33,17 +35,11 @@ export async function putInQuarantine(
     usage: answer.usage,
     ...(answer.model === undefined ? {} : { model: answer.model }),
     approval: {
-      id: `${state.id}/p${state.approvals + 1}`,
-      surface: 'output',
-      run: state.id,
-      agentPath: handle.agentPath,
-      subject: key,
-      revision,
-      digest,
-      reason: asks.map((ask) => ask.reason).join('; '),
-      asks,
+      ...approvalOf(handle, { surface: 'output', subject: key, revision, givenRevision: 0, digest, asks, label: answerLabel(handle) }),
       key,
       chars: text.length,
+      turn,
+      calls: answer.calls.length,
     },
   });
 }

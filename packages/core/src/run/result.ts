@@ -1,8 +1,8 @@
 import { GuardloopError } from '../errors.js';
-import type { Approval } from '../state/events.js';
-import type { RunState } from '../state/state.js';
 import type { RunHandle } from './handle.js';
 import { isPromise } from './is-promise.js';
+import { openApprovals } from './open-approvals.js';
+import { signApprovals } from './sign-approvals.js';
 import type { RunResult } from './types.js';
 
 /** What a run came to, for the caller. */
@@ -21,7 +21,7 @@ export async function resultOf(handle: RunHandle): Promise<RunResult> {
   const { ended } = state;
   if (ended === undefined) {
     if (handle.stop?.kind === 'fault') return { ...base, status: 'failed', error: handle.stop.error };
-    return { ...base, status: 'interrupted', approvals: openApprovals(state) };
+    return { ...base, status: 'interrupted', approvals: await signApprovals(handle, openApprovals(state)) };
   }
   switch (ended.status) {
     case 'completed':
@@ -67,16 +67,4 @@ async function outputOf(handle: RunHandle, text: string, value: unknown): Promis
   const parsing = schema.parse(value as never);
   const parsed = isPromise(parsing) ? await parsing : parsing;
   return parsed.ok ? parsed.value : value;
-}
-
-/** Everything that waits for people, in this run and in its child runs. */
-export function openApprovals(state: RunState): readonly Approval[] {
-  const approvals: Approval[] = [];
-  if (state.quarantine && state.quarantine.decision === undefined) approvals.push(state.quarantine.approval);
-  for (const call of state.calls.values()) {
-    if (call.phase === 'waiting' && call.approval) approvals.push(call.approval);
-    const child = call.phase === 'started' ? state.children?.get(call.call.id) : undefined;
-    if (child) approvals.push(...openApprovals(child));
-  }
-  return approvals;
 }

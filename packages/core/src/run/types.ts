@@ -5,7 +5,19 @@ import type { Clock } from '../model/clock.js';
 import type { FilePart, ImagePart, JsonValue, Message, Model, ModelSettings, TextPart, Usage } from '../model/types.js';
 import type { ModelShare } from '../model/usage.js';
 import type { SessionStore } from '../session/session.js';
-import type { Approval, Decisions, LimitName, Limits, Log, LogEvent, RunEvent, RunStatus, Surface } from '../state/events.js';
+import type {
+  Approval,
+  Decisions,
+  LimitName,
+  Limits,
+  Log,
+  LogEvent,
+  RunEvent,
+  RunStatus,
+  SignedDecisions,
+  Surface,
+} from '../state/events.js';
+import type { ApprovalKey } from './approval-keys.js';
 
 // ------------------------------------------------------------------------------------------------ input
 /** A piece of what the user says. Trusted, unless its `label` says otherwise. */
@@ -49,6 +61,13 @@ export interface QuarantineStore {
   /** A key that is not there is no error. */
   delete(key: string): Promise<void>;
 }
+/** How approvals are signed, so that only what the run asked can be decided. The key is written nowhere. */
+export interface ApprovalSigning {
+  /** Of several the first signs, and all are taken: so keys can be changed. */
+  readonly key: ApprovalKey | readonly ApprovalKey[];
+  /** How long a token holds, milliseconds from when the result is given. Default: as long as the approval is open. */
+  readonly forMs?: number | undefined;
+}
 /** Watches a run, cannot change it. What it throws is shown as `observer.error`; it is not waited for. */
 export type Observer =
   | ((event: RunEvent) => unknown)
@@ -88,6 +107,8 @@ export interface SharedOptions<C> {
   readonly reasoning?: 'hide' | 'show' | undefined;
   /** Where answers wait for a person when an output guardrail asks. Without it such an `ask` refuses. */
   readonly quarantine?: QuarantineStore | undefined;
+  /** Sign approvals: each in the result has a `token`, and `resume` takes decisions only with theirs. */
+  readonly approvals?: ApprovalSigning | undefined;
   /** For tools without a `project` of their own. */
   readonly project?: Projection<unknown, never, C> | undefined;
   /** What the model sees of the transcript. Default: everything. */
@@ -118,10 +139,19 @@ export interface RunOptions<C = unknown> extends SharedOptions<C> {
   /** Default: a new one. */
   readonly runId?: string | undefined;
 }
-/** Options of `resume`. */
-export interface ResumeOptions<C = unknown> extends SharedOptions<C> {
+/** Options of `resume`. Where approvals are signed, decisions are given with their tokens. */
+export type ResumeOptions<C = unknown> = UnsignedResume<C> | SignedResume<C>;
+interface UnsignedResume<C> extends ResumeBase<C> {
+  readonly approvals?: undefined;
   /** By approval id. Approvals without one stay open. */
   readonly decisions?: Decisions | undefined;
+}
+interface SignedResume<C> extends ResumeBase<C> {
+  readonly approvals: ApprovalSigning;
+  /** By approval id, each with the approval's token. Approvals without one stay open. */
+  readonly decisions?: SignedDecisions | undefined;
+}
+interface ResumeBase<C> extends Omit<SharedOptions<C>, 'approvals'> {
   /** `changed`: go on although a guardrail that stood when the run began is missing now. */
   readonly accept?: 'changed' | undefined;
   /** For a run that was cut before its input was accepted: the input again. */
@@ -161,9 +191,11 @@ interface CompletedRun extends Ended<'completed'> {
   /** The answer's text; of a structured answer, its JSON. */
   readonly text: string;
 }
+/** What a person is asked, in a result. `token`: where the run signs its approvals; it is in no log. */
+export type OpenApproval = Approval & { readonly token?: string | undefined };
 /** People are asked. Hand their decisions to `resume`. */
 export interface Interrupted extends Ended<'interrupted'> {
-  readonly approvals: readonly Approval[];
+  readonly approvals: readonly OpenApproval[];
 }
 /** Refused by a guardrail, or by the model. */
 export interface Blocked extends Ended<'blocked'> {
@@ -209,9 +241,9 @@ export interface RunStream<A extends Answer = Answer> extends AsyncIterable<RunE
 export type RunFunction = <C, A extends Answer>(agent: Agent<C, A>, input: RunInput, ...options: RunArguments<C>) => Promise<RunResult<A>>;
 /** As `run`, to be watched while it goes on. */
 export type StreamFunction = <C, A extends Answer>(agent: Agent<C, A>, input: RunInput, ...options: RunArguments<C>) => RunStream<A>;
-/** Goes on with a run from its log, with people's decisions. */
-export type ResumeFunction = <C, A extends Answer>(
-  agent: Agent<C, A>,
-  target: ResumeTarget,
-  ...options: ResumeArguments<C>
-) => RunStream<A>;
+/** Goes on with a run from its log, with people's decisions; where approvals are signed, with their tokens. */
+export interface ResumeFunction {
+  <C, A extends Answer>(agent: Agent<C, A>, target: ResumeTarget, ...options: WithContext<C, UnsignedResume<C>>): RunStream<A>;
+  <C, A extends Answer>(agent: Agent<C, A>, target: ResumeTarget, ...options: WithContext<C, SignedResume<C>>): RunStream<A>;
+  <C, A extends Answer>(agent: Agent<C, A>, target: ResumeTarget, ...options: ResumeArguments<C>): RunStream<A>;
+}

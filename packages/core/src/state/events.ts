@@ -231,6 +231,8 @@ export interface RecordedCall extends ToolCall {
   readonly handoff?: { readonly to: string; readonly brief: string } | undefined;
   /** Of `input`; 0 is the model's own. */
   readonly revision: number;
+  /** Fields of `input` to which rewrites gave another value than the model did. Present when the call was rewritten. */
+  readonly changedFields?: readonly string[] | undefined;
   readonly asks?: readonly Ask[] | undefined;
   /** An earlier call of this answer with the same tool and input, whose one effect this shares. */
   readonly copyOf?: string | undefined;
@@ -272,6 +274,14 @@ export interface ModelEndEvent extends Durable<'model.end'> {
   readonly error?: RecordedError | undefined;
 }
 
+/** One rewrite of what a person is asked about. What stood there before is nowhere. */
+export interface ApprovalRewrite {
+  /** The guardrail's name. */
+  readonly by: string;
+  readonly reason?: string | undefined;
+  /** How many places it changed; left out where it gave the whole anew. */
+  readonly places?: number | undefined;
+}
 interface ApprovalBase<S extends 'toolInput' | 'handoff' | 'output'> {
   readonly id: string;
   readonly surface: S;
@@ -285,12 +295,29 @@ interface ApprovalBase<S extends 'toolInput' | 'handoff' | 'output'> {
   /** All reasons, joined. */
   readonly reason: string;
   readonly asks: readonly Ask[];
+  /** Whose words these are, and whether they may depend on untrusted content. */
+  readonly label: Label;
+  /** Tools whose untrusted results the asking agent had read. */
+  readonly untrustedFrom: readonly string[];
+  /** What guardrails rewrote on the way to this revision, in order; left out where nothing. */
+  readonly rewrites?: readonly ApprovalRewrite[] | undefined;
+}
+/** What a tool does to the world, as its author declared it. */
+export interface ApprovalFlow {
+  readonly effect: 'none' | 'read' | 'write' | 'send';
+  /** Arguments that decide what or whom the effect hits. */
+  readonly authority: readonly string[] | 'all';
+  /** False: the author left it out, and the strictest was taken. */
+  readonly declared: boolean;
 }
 /** A person is asked about a call. */
 export interface CallApproval extends ApprovalBase<'toolInput'> {
   readonly tool: string;
   readonly callId: string;
   readonly input: JsonObject;
+  readonly flow: ApprovalFlow;
+  /** Fields of `input` to which rewrites gave another value; present with `rewrites`. */
+  readonly changedFields?: readonly string[] | undefined;
   /** The effect may have happened already: the log was cut between start and end. */
   readonly mayHaveRun: boolean;
   /** The tool has no `execute`: the caller runs it and answers with `{ result }`. */
@@ -305,21 +332,60 @@ export interface HandoffApproval extends ApprovalBase<'handoff'> {
   readonly to: string;
   readonly brief: string;
 }
-/** The answer itself waits in the quarantine store under `key`. */
+/** The answer itself waits in the quarantine store under `key`: `readQuarantined` gets it. */
 export interface OutputApproval extends ApprovalBase<'output'> {
   readonly tool?: undefined;
   readonly input?: undefined;
   readonly key: string;
   /** Characters of the waiting answer. */
   readonly chars: number;
+  readonly turn: number;
+  /** Calls that the answer makes; they are judged once it is approved. */
+  readonly calls: number;
 }
 /** What a person is asked. */
 export type Approval = CallApproval | HandoffApproval | OutputApproval;
 
+/**
+ * Approves this call, and later calls of the same agent path and tool whose input fits, in this session, until it expires or the agent
+ * hands over. `when`: fields that an input must have, with equal values; `{}` fits every input; left out, the input must be this one.
+ * `forMs` counts from now, `expiresAt` is in milliseconds since 1970, both by the run's clock; without them it does not expire.
+ */
+export type StandingDecision = {
+  readonly approve: 'standing';
+  readonly when?: JsonObject | undefined;
+  readonly reject?: undefined;
+  readonly edit?: undefined;
+  readonly result?: undefined;
+} & ({ readonly forMs?: number | undefined; readonly expiresAt?: undefined } | { readonly expiresAt: number; readonly forMs?: undefined });
+/** A person's decision for later calls, as the log keeps it. */
+export interface StandingApproval {
+  readonly agentPath: readonly string[];
+  readonly tool: string;
+  /** Fields that a call's input must have, with equal values. */
+  readonly when: JsonObject;
+  /** The input may have no other fields. */
+  readonly exact?: true | undefined;
+  /** Milliseconds since 1970, by the run's clock; left out: it does not expire. */
+  readonly expiresAt?: number | undefined;
+}
 /** A person's decision, as given to `resume`. */
-export type Decision = 'approve' | { readonly reject: string } | { readonly edit: object } | { readonly result: unknown };
+export type Decision =
+  | 'approve'
+  | StandingDecision
+  | { readonly reject: string }
+  | { readonly edit: object }
+  | { readonly result: unknown };
 /** Decisions by approval id. */
 export type Decisions = Readonly<Record<string, Decision>>;
+/** A decision with the token of its approval. */
+export interface SignedDecision {
+  readonly decision: Decision;
+  /** As it stands on the approval in the result. */
+  readonly token: string | undefined;
+}
+/** Decisions by approval id, where the run's approvals are signed. */
+export type SignedDecisions = Readonly<Record<string, SignedDecision>>;
 
 /** A person is asked. */
 export interface ApprovalRequestEvent extends Durable<'approval.request'> {
@@ -346,6 +412,12 @@ export interface ApprovalResolveEvent extends Durable<'approval.resolve'> {
   readonly changed?: true | undefined;
   /** With `changed`: what is asked anew. */
   readonly asks?: readonly Ask[] | undefined;
+  /** With `changed`: fields of `input` that are not as the person gave them. */
+  readonly changedFields?: readonly string[] | undefined;
+  /** With `approve`: the person's decision holds for later calls too. */
+  readonly standing?: StandingApproval | undefined;
+  /** With `approve`: nobody was asked; the standing decision that was given with this approval's id holds for the call. */
+  readonly byStanding?: string | undefined;
 }
 /** A call begins: from here on its effect may have happened. */
 export interface ToolStartEvent extends Durable<'tool.start'> {

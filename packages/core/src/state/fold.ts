@@ -31,6 +31,7 @@ import type {
 } from './events.js';
 import { noUsage, readLimits } from './limits.js';
 import { recordRepeat } from './repeats.js';
+import { withoutPath } from './standing.js';
 import type { CallState, LogState, RunState } from './state.js';
 import { newLogState, noCalls } from './state.js';
 import { closeTurn, developer, settleTurn } from './turn.js';
@@ -81,6 +82,7 @@ export function apply(state: LogState, event: LogEvent): void {
       return;
     case 'approval.resolve':
       resolveApproval(run, event);
+      if (event.standing) state.standing = [...state.standing, { ...event.standing, id: event.id, seq: event.seq }];
       return;
     case 'tool.start':
       startCall(run, event);
@@ -89,6 +91,7 @@ export function apply(state: LogState, event: LogEvent): void {
       endCall(run, event);
       return;
     case 'handoff':
+      if (state.standing.length > 0) state.standing = withoutPath(state.standing, pathOf(run));
       handOver(run, event);
       return;
     case 'handoff.refused':
@@ -210,11 +213,17 @@ function startRun(state: LogState, event: Extract<LogEvent, { type: 'run.start' 
   } else {
     state.root = run;
     if (conversation.agent !== undefined && conversation.agent !== event.agent) {
+      state.standing = withoutPath(state.standing, [conversation.agent]);
       setView(conversation, conversation.messages.map(withoutNative));
     }
   }
   const view = conversation.view === conversation.messages ? 'all' : idsOf(conversation.view);
   activate(conversation, { agent: event.agent, manifest: event.manifest, view });
+}
+
+/** The agents from the outermost run's to this run's. */
+function pathOf(run: RunState): readonly string[] {
+  return run.parent === undefined ? [run.agent] : [...pathOf(run.parent), run.agent];
 }
 
 function spendTime(run: RunState, at: number, isResume: boolean): void {
@@ -292,6 +301,8 @@ function endAnswer(run: RunState, event: ModelEndEvent): void {
       key: undefined,
       brief: undefined,
       revision: call.revision,
+      givenRevision: 0,
+      changedFields: call.changedFields,
       phase: 'prepared',
       approval: undefined,
       decision: undefined,
@@ -375,9 +386,11 @@ function resolveApproval(run: RunState, event: ApprovalResolveEvent): void {
   }
   for (const call of run.calls.values()) {
     if (call.approval?.id !== event.id) continue;
-    const { asks } = call.approval;
+    const { asks, revision } = call.approval;
     call.approval = undefined;
     if (event.input) {
+      call.givenRevision = revision + 1;
+      call.changedFields = event.changedFields;
       call.input = event.input;
       call.key = undefined;
       call.revision = event.revision;

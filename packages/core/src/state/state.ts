@@ -17,6 +17,7 @@ import type {
   RunEndEvent,
   ToolEndEvent,
 } from './events.js';
+import type { Standing } from './standing.js';
 
 /** One call of the latest answer. */
 export interface CallState {
@@ -27,6 +28,9 @@ export interface CallState {
   /** Canonical JSON of `input`, once something asked for it. */
   key: string | undefined;
   revision: number;
+  /** The revision that the model or a person gave: those above it are rewrites. */
+  givenRevision: number;
+  changedFields: readonly string[] | undefined;
   /** Of a handoff: the brief in the form that a person was asked about. */
   brief: string | undefined;
   /** `prepared`: recorded, not begun. `waiting`: for a person. `decided`: by one. `started`: its effect may have happened. `handoff`: its tool returned one. */
@@ -126,6 +130,8 @@ export interface LogState {
   seq: number;
   readonly conversation: Conversation;
   readonly runs: Map<string, RunState>;
+  /** Decisions that hold for later calls. */
+  standing: readonly Standing[];
   /** The latest run that is no child. */
   root: RunState | undefined;
   /** Of the latest `run.start` or `run.resume`. */
@@ -133,5 +139,5 @@ export interface LogState {
 }
 
 export function newLogState(): LogState {
-  return { seq: 0, conversation: newConversation(), runs: new Map(), root: undefined, writer: undefined };
+  return { seq: 0, conversation: newConversation(), runs: new Map(), standing: [], root: undefined, writer: undefined };
 }

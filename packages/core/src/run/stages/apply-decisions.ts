@@ -2,6 +2,7 @@ import type { JsonObject } from '../../model/types.js';
 import { canonicalJson } from '../../state/canonical-json.js';
 import { sha256Hex } from '../../state/digest.js';
 import type { Approval } from '../../state/events.js';
+import { callLabel } from '../call-label.js';
 import { finishCall } from '../finish-call.js';
 import type { RunHandle } from '../handle.js';
 import { isPromise } from '../is-promise.js';
@@ -10,8 +11,10 @@ import type { OpenCall } from '../open-call.js';
 import { endCall } from '../open-call.js';
 import { deepFreeze } from '../plain-output.js';
 import { judgeToolInput, runsOnce } from '../prepare-calls.js';
+import { changedFields } from '../request-approval.js';
+import { runCall } from '../run-call.js';
 import { childHandle } from '../run-child.js';
-import { callLabel, toolOf } from './run-tools.js';
+import { toolOf } from './run-tools.js';
 
 /** Judges what people gave with their decisions, edits and results, before it enters the log; in child runs too. */
 export async function applyDecisions(handle: RunHandle): Promise<void> {
@@ -36,7 +39,8 @@ export async function applyDecisions(handle: RunHandle): Promise<void> {
       const off = handle.onStop(() => child.abort({ kind: 'parent' }));
       await applyDecisions(child);
       off();
-      if (child.state.ending?.status === 'blocked') handle.abort({ kind: 'halt' });
+      // A halt down there ends the child, then the call here, before anything else goes on.
+      if (child.state.ending?.status === 'blocked') await runCall(open, undefined);
     }
   }
 }
@@ -78,7 +82,7 @@ async function applyEdit(open: OpenCall, edit: JsonObject): Promise<void> {
     revision: ruling.revision,
     digest,
     input: raw,
-    ...(isChanged ? { changed: true as const, asks } : {}),
+    ...(isChanged ? { changed: true as const, asks, changedFields: changedFields(edit, raw) } : {}),
   });
 }
 

@@ -8,6 +8,7 @@ import type { CallEnd, LimitName, ViewEntry, ViewText } from '../../state/events
 import { nextOfCall } from '../../state/next-step.js';
 import type { CallState } from '../../state/state.js';
 import { handoffHistory } from '../../state/turn.js';
+import { callLabel } from '../call-label.js';
 import { enter, messageText } from '../enter.js';
 import type { RunHandle } from '../handle.js';
 import { isPromise } from '../is-promise.js';
@@ -18,7 +19,7 @@ import { deepFreeze } from '../plain-output.js';
 import { manifestOf, standNow, standOf } from '../plan.js';
 import { judgeHandoff } from '../prepare-calls.js';
 import { readOnly } from '../read-only.js';
-import { callLabel, requestHandoffApproval } from './run-tools.js';
+import { requestHandoffApproval } from '../request-approval.js';
 
 interface Wanted {
   readonly target: AgentSpec | undefined;

@@ -1,18 +1,10 @@
 import { GuardloopError } from '../../errors.js';
-import type { JsonObject } from '../../model/types.js';
-import { canonicalJson } from '../../state/canonical-json.js';
-import { saltedSha256Hex } from '../../state/digest.js';
-import type { RawAnswer } from '../answer.js';
 import { answerLabel } from '../answer.js';
 import { finishAnswer } from '../finish-answer.js';
 import type { RunHandle } from '../handle.js';
 import { offerTools, planOf } from '../plan.js';
+import { accessQuarantine, loadQuarantined } from '../quarantine.js';
 import { Release } from '../release.js';
-
-interface Waiting {
-  readonly text: string;
-  readonly answer: RawAnswer;
-}
 
 /** Follows a person's decision about an answer in quarantine: judges it again and records it, or discards it. */
 export async function releaseQuarantine(handle: RunHandle): Promise<undefined> {
@@ -46,20 +38,7 @@ export async function releaseQuarantine(handle: RunHandle): Promise<undefined> {
     await discard(handle, approval.key);
     return undefined;
   }
-  const held = (await access(() => store.get(approval.key), approval.key)) as JsonObject | undefined;
-  if (held === undefined)
-    throw new GuardloopError(
-      'STORE_FAILED',
-      `The quarantine store does not hold the answer ${approval.key} any more. Resume with { reject: … } to have the model asked again.`,
-    );
-  const { salt, ...content } = held;
-  const digest = await saltedSha256Hex(String(salt), canonicalJson(content));
-  if (digest !== approval.digest)
-    throw new GuardloopError(
-      'RESUME_MISMATCH',
-      `The answer ${approval.key} in the quarantine store is not the one that was approved. Resume with { reject: … } to have the model asked again.`,
-    );
-  const { text, answer } = content as unknown as Waiting;
+  const { text, answer } = await loadQuarantined(store, approval);
   const plan = await planOf(handle);
   const { names } = offerTools(handle, plan.stand, turn);
   const release = new Release(handle, { turn, guards: plan.stand.output, isStructured: true, label });
@@ -81,16 +60,5 @@ export async function releaseQuarantine(handle: RunHandle): Promise<undefined> {
 }
 
 async function discard(handle: RunHandle, key: string): Promise<void> {
-  await access(async () => handle.root.settings.quarantine?.delete(key), key);
-}
-
-async function access<T>(use: () => Promise<T>, key: string): Promise<T> {
-  try {
-    return await use();
-  } catch (thrown) {
-    throw new GuardloopError('STORE_FAILED', `The quarantine store failed for the answer ${key}. Look at the cause, then resume.`, {
-      cause: thrown,
-      isRetryable: true,
-    });
-  }
+  await accessQuarantine(async () => handle.root.settings.quarantine?.delete(key), key);
 }

@@ -1,12 +1,12 @@
 import pLimit from 'p-limit';
 import type { ToolSpec } from '../../define/specs.js';
 import { canonicalJson } from '../../state/canonical-json.js';
-import { sha256Hex } from '../../state/digest.js';
-import type { Approval, ApprovalResolveEvent, Ask } from '../../state/events.js';
+import type { ApprovalResolveEvent, Ask } from '../../state/events.js';
 import { hasToolCallsLeft, spentLimit } from '../../state/limit-reached.js';
 import { nextOfCall } from '../../state/next-step.js';
 import type { CallState } from '../../state/state.js';
 import { addTo } from '../add-to.js';
+import { callLabel } from '../call-label.js';
 import type { CallInput, RunHandle } from '../handle.js';
 import { faultStop } from '../handle.js';
 import { isPromise } from '../is-promise.js';
@@ -16,7 +16,9 @@ import { endCall } from '../open-call.js';
 import { deepFreeze } from '../plain-output.js';
 import { standNow } from '../plan.js';
 import { judgeToolInput, runsOnce } from '../prepare-calls.js';
+import { requestCallApproval, requestHandoffApproval } from '../request-approval.js';
 import { runCall } from '../run-call.js';
+import { answerByStanding } from '../standing-decisions.js';
 
 /** Advances every call that can go on: ends the refused, asks for the approvals, runs the rest. Together, but for declared effects and approvals. */
 export function runTools(handle: RunHandle): Promise<undefined> {
@@ -241,29 +243,10 @@ function hasRun({ handle, call, tool }: OpenCall): boolean {
   return inputs.some(({ callId, input }) => callId !== call.call.id && canonicalJson(input) === own);
 }
 
-async function requestApproval(
-  { handle, call, tool }: OpenCall,
-  { asks, mayHaveRun }: { readonly asks: readonly Ask[]; readonly mayHaveRun: boolean },
-): Promise<void> {
-  const { state } = handle;
-  const digest = await sha256Hex(canonicalJson(call.input));
-  const approval: Approval = deepFreeze({
-    id: `${state.id}/p${state.approvals + 1}`,
-    surface: 'toolInput',
-    run: state.id,
-    agentPath: [...handle.agentPath],
-    subject: `${state.id}/${call.call.id}`,
-    revision: call.revision,
-    digest,
-    reason: asks.map(({ reason }) => reason).join('; '),
-    asks: [...asks],
-    tool: tool.name,
-    callId: call.call.id,
-    input: call.input,
-    mayHaveRun,
-    ...(tool.execute === undefined && tool.agent === undefined ? { caller: true as const } : {}),
-  });
-  handle.append({ type: 'approval.request', approval });
+/** Puts a call before a person; a standing decision that holds for it answers at once. */
+async function requestApproval(open: OpenCall, asking: { readonly asks: readonly Ask[]; readonly mayHaveRun: boolean }): Promise<void> {
+  const approval = await requestCallApproval(open, asking);
+  if (!open.handle.stop && answerByStanding(open.handle, approval)) await followDecision(open);
 }
 
 async function followDecision(open: OpenCall): Promise<void> {
@@ -310,14 +293,6 @@ function rejectedEnd(call: CallState, words: string | undefined, rejection?: str
     : errorEnd({ status: 'rejected', errorClass: 'rejected', summary });
 }
 
-/** The label of a call's input: of the answer that made it. */
-export function callLabel(handle: RunHandle, call: CallState) {
-  const message = handle.state.conversation.messages[handle.state.openIndex];
-  return message?.role === 'assistant' && message.calls.some(({ id }) => id === call.call.id)
-    ? message.label
-    : ({ origin: `agent:${handle.state.agent}`, integrity: 'untrusted' } as const);
-}
-
 async function advanceHandoff(handle: RunHandle, call: CallState): Promise<void> {
   const { handoff, asks } = call.call;
   if (handoff === undefined) return;
@@ -326,34 +301,4 @@ async function advanceHandoff(handle: RunHandle, call: CallState): Promise<void>
     return;
   }
   await requestHandoffApproval(handle, call, { to: handoff.to, brief: handoff.brief, revision: call.revision, asks: asks ?? [] });
-}
-
-/** Puts a handoff before a person. */
-export async function requestHandoffApproval(
-  handle: RunHandle,
-  call: CallState,
-  { to, brief, revision, asks }: { readonly to: string; readonly brief: string; readonly revision: number; readonly asks: readonly Ask[] },
-): Promise<void> {
-  const { state } = handle;
-  const digest = await sha256Hex(canonicalJson({ to, brief }));
-  handle.append({
-    type: 'approval.request',
-    approval: deepFreeze({
-      id: `${state.id}/p${state.approvals + 1}`,
-      surface: 'handoff',
-      run: state.id,
-      agentPath: [...handle.agentPath],
-      subject: `${state.id}/${call.call.id}`,
-      revision,
-      digest,
-      reason: asks.map(({ reason }) => reason).join('; '),
-      asks: [...asks],
-      tool: call.call.name,
-      callId: call.call.id,
-      input: call.input,
-      from: state.agent,
-      to,
-      brief,
-    }),
-  });
 }
