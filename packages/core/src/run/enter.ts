@@ -97,7 +97,7 @@ export async function enter<M extends Message>(handle: RunHandle, entry: Entry<M
   const viewer = entry.agent === handle.state.agent ? undefined : { agent: entry.agent, messages: entry.history };
   const asking: Asking = { entry, newTo: findNew(handle, entry), viewer };
   const rewritten = entry.guards.some(({ spec }) => spec.rewrite) ? await rewriteItems(handle, asking) : nothingRewritten(entry);
-  const end = rewritten.isStopped || rewritten.refusal ? rewritten : await checkEntry(handle, asking, rewritten);
+  const end = rewritten.isStopped || rewritten.refusal ? rewritten : await checkEntry(handle, afterRewrites(asking, rewritten), rewritten);
   if (end.isStopped || end.refusal)
     return {
       refusal: end.refusal,
@@ -176,6 +176,13 @@ async function rewriteItems(handle: RunHandle, { entry, newTo, viewer }: Asking)
     changed.push({ id: message.id, text: messageText(ruling.value), ...(dropsInputs ? { dropsInputs } : {}) });
   }
   return { refusal: undefined, isStopped: false, current, changed, revisions, revision };
+}
+
+/** What rewrites made of the history is what the checks are told of it. */
+function afterRewrites(asking: Asking, { current, changed }: RewrittenItems): Asking {
+  if (changed.length === 0) return asking;
+  const { agent, history } = asking.entry;
+  return { ...asking, viewer: { agent, messages: history.map((message) => current.get(message.id) ?? message) } };
 }
 
 /** Puts the whole entry to the checks. Those that are to see the same items are asked together. */

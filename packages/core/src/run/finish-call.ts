@@ -141,6 +141,13 @@ async function addAnswer(open: OpenCall, output: Output, end: { -readonly [K in 
     keepAnswer(open, parsed.value);
   }
   end.answer = { text, ...(value === undefined ? {} : { value }), revision: answer.revision };
+  if (answer.revision > 0) {
+    // The result is the answer: it is kept in no other form than the one that passed.
+    const { text: content, note } = capText(text, budget(handle));
+    end.content = content;
+    end.note = note;
+    end.projection = undefined;
+  }
   return true;
 }
 
