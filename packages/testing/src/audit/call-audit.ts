@@ -186,7 +186,7 @@ function readRefused(
         isOptional: !isWanted,
       },
     });
-  const output = read('', isDue || event.refusal?.surface === 'toolOutput');
+  const output = read('', isDue || (event.refusal?.surface === 'toolOutput' && !isOfChild(audit, run, event)));
   if ((isDue || (event.refusal && !output.isEmpty)) && event.revision !== output.revision)
     find(audit, event, `its output is recorded at revision ${event.revision}, but its verdicts made ${output.revision}`);
   const details = read('/details', event.details !== undefined);
