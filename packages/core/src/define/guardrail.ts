@@ -1,5 +1,6 @@
 import { GuardloopError } from '../errors.js';
 import type { GuardEntry, Surface } from '../state/events.js';
+import { Breaker } from './breaker.js';
 import { guardrailSpecOf, publish } from './definition.js';
 import { DefinitionReader, describe, invalid, suggest } from './definition-reader.js';
 import type { GuardrailSpec } from './specs.js';
@@ -7,10 +8,25 @@ import { fitsPattern, isToolPattern } from './tool-pattern.js';
 import type { Definers } from './types.js';
 
 export const surfaces = ['input', 'toolInput', 'toolOutput', 'handoff', 'output'] as const satisfies readonly Surface[];
-const optionNames = ['name', 'on', 'version', 'timeoutMs', 'onError', 'shadow', 'tools', 'window', 'beside', 'check', 'rewrite'] as const;
+const optionNames = [
+  'name',
+  'on',
+  'version',
+  'timeoutMs',
+  'onError',
+  'breaker',
+  'shadow',
+  'tools',
+  'window',
+  'beside',
+  'check',
+  'rewrite',
+] as const;
 type Reader = DefinitionReader<(typeof optionNames)[number]>;
 
 export const defaultTimeoutMs = 10_000;
+const breakerNames = ['failures', 'withinMs', 'coolDownMs'] as const;
+const defaultCoolDownMs = 30_000;
 
 /** Defines a guardrail: where it stands, and what it answers there. Throws CONFIG_INVALID. */
 export const defineGuardrail: Definers<unknown>['defineGuardrail'] = (def) => {
@@ -26,12 +42,14 @@ function readGuardrail(reader: Reader): GuardrailSpec {
   if (rewrite === undefined && check === undefined)
     invalid(`${reader.subject} has no function to ask. Give it \`check\`, \`rewrite\` or both.`);
   const tools = readTools(reader, on);
+  const timeoutMs = reader.milliseconds('timeoutMs') ?? defaultTimeoutMs;
   return guardrailSpec({
     name,
     on,
     version: readVersion(reader),
-    timeoutMs: reader.milliseconds('timeoutMs') ?? defaultTimeoutMs,
+    timeoutMs,
     onError: reader.choice('onError', ['deny', 'halt', 'allow']) ?? 'deny',
+    breaker: readBreaker(reader, timeoutMs),
     shadow: reader.flag('shadow') ?? false,
     beside: readBeside(reader, on),
     window: readWindow(reader, on),
@@ -43,7 +61,9 @@ function readGuardrail(reader: Reader): GuardrailSpec {
 }
 
 /** Adds to a guardrail's settings what follows from them. */
-export function guardrailSpec(settings: Omit<GuardrailSpec, 'kind' | 'entry' | 'matchesTool'>): GuardrailSpec {
+export function guardrailSpec(
+  settings: Omit<GuardrailSpec, 'kind' | 'entry' | 'matchesTool' | 'breaker'> & Partial<Pick<GuardrailSpec, 'breaker'>>,
+): GuardrailSpec {
   const { name, version, on, tools, beside, shadow, onError, rewrite, check } = settings;
   const phases: GuardEntry['phases'] = Object.freeze([...(rewrite ? (['rewrite'] as const) : []), ...(check ? (['check'] as const) : [])]);
   const entry: GuardEntry = Object.freeze({
@@ -57,7 +77,7 @@ export function guardrailSpec(settings: Omit<GuardrailSpec, 'kind' | 'entry' | '
     ...(onError === 'deny' ? {} : { onError }),
   });
   const matchesTool = tools === undefined ? () => true : (tool: string) => tools.some((pattern) => fitsPattern(pattern, tool));
-  return Object.freeze({ kind: 'guardrail', ...settings, matchesTool, entry });
+  return Object.freeze({ kind: 'guardrail', breaker: undefined, ...settings, matchesTool, entry });
 }
 
 export function readVersion(reader: DefinitionReader<'version'>): string | undefined {
@@ -76,6 +96,20 @@ function readSurfaces(reader: Reader): readonly Surface[] {
     if (on.indexOf(surface) !== index) invalid(`${reader.subject} names the surface ${String(surface)} twice in \`on\`. Name each once.`);
   }
   return on as readonly Surface[];
+}
+
+function readBreaker(reader: Reader, timeoutMs: number): Breaker | undefined {
+  if (!reader.has('breaker')) return undefined;
+  const own = new DefinitionReader({ place: `The \`breaker\` of ${reader.subject}` }, reader.get('breaker'), breakerNames);
+  const failures = own.get('failures');
+  if (!Number.isSafeInteger(failures) || (failures as number) < 1)
+    own.refuse('failures', 'Give the whole number of failures after which it opens, from 1.');
+  return new Breaker({
+    failures: failures as number,
+    withinMs: own.milliseconds('withinMs'),
+    coolDownMs: own.milliseconds('coolDownMs') ?? defaultCoolDownMs,
+    timeoutMs,
+  });
 }
 
 function readTools(reader: Reader, on: readonly Surface[]): readonly string[] | undefined {

@@ -3,6 +3,7 @@
 import type { Model, ModelSettings } from '../model/types.js';
 import type { CompiledSchema } from '../schema.js';
 import type { GuardEntry, Limits, Surface } from '../state/events.js';
+import type { Breaker } from './breaker.js';
 import type { Awaitable, CallInfo, GuardInfo, HistoryFilter, ProjectionInfo, ResolvedFlow, Subject, ToolInfo, TurnInfo } from './types.js';
 
 /** The spec of a defined thing stands under this symbol, non-enumerable. The same over copies of the package. */
@@ -15,6 +16,8 @@ export interface GuardrailSpec {
   readonly on: readonly Surface[];
   readonly timeoutMs: number;
   readonly onError: 'deny' | 'halt' | 'allow';
+  /** Its state is shared by all runs. */
+  readonly breaker: Breaker | undefined;
   readonly shadow: boolean;
   readonly beside: boolean;
   readonly window: number | undefined;

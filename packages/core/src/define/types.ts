@@ -170,6 +170,18 @@ export interface Guardrail<in C = never, out S extends Surface = Surface> {
   readonly on: readonly S[];
   readonly [types]: { context(context: C): void };
 }
+/**
+ * When a guardrail is not asked any more. While its breaker is open every ask counts as failed at once, as `onError` says; the state belongs
+ * to the guardrail and is shared by all its runs. An ask that was aborted is no failure.
+ */
+export interface BreakerOptions {
+  /** Opens after so many failures in a row: it threw, was late, or gave no verdict that its surface takes. */
+  readonly failures: number;
+  /** Not in a row, but within so many milliseconds. */
+  readonly withinMs?: number | undefined;
+  /** How long it is not asked, milliseconds; then one ask is let through, and its outcome closes the breaker or opens it anew. Default 30,000. */
+  readonly coolDownMs?: number | undefined;
+}
 interface GuardrailOptions<S extends Surface> {
   /** Unique among those that stand together. Stands in the log. */
   readonly name: string;
@@ -180,6 +192,8 @@ interface GuardrailOptions<S extends Surface> {
   readonly timeoutMs?: number | undefined;
   /** What counts when it throws, hangs or answers nonsense. Default `deny`. */
   readonly onError?: 'deny' | 'halt' | 'allow' | undefined;
+  /** For a guardrail that asks something remote: when it keeps failing, stop asking for a while. Default: never. */
+  readonly breaker?: BreakerOptions | undefined;
   /** Its answers are logged, not obeyed. Default false. */
   readonly shadow?: boolean | undefined;
   /** Names or patterns (`refund_*`) of the tools it looks at; for the tool surfaces. Default: all. */

@@ -3,6 +3,8 @@ import type { Subject, UntrustedRead } from '../define/types.js';
 import type { Label, Message } from '../model/types.js';
 import type { Action, Ask, Refusal, Surface } from '../state/events.js';
 import { addTo } from './add-to.js';
+import type { Admission } from './admission.js';
+import { admit } from './admission.js';
 import type { LogDraft, RunHandle, Settled } from './handle.js';
 import { isPromise } from './is-promise.js';
 import { readOnly } from './read-only.js';
@@ -142,6 +144,8 @@ class Session<V> {
   private phase: 'rewrite' | 'check' = 'rewrite';
   private verdicts: Verdict[] | undefined;
   private asks: Ask[] | undefined;
+  /** Of the guardrail that was asked last, where it has a breaker. */
+  private admission: Admission | undefined;
 
   constructor(
     private readonly handle: RunHandle,
@@ -168,7 +172,7 @@ class Session<V> {
         if (placed?.spec.rewrite === undefined) continue;
         const began = this.handle.root.clock.now();
         const info = this.info();
-        const given = this.call(placed.spec.rewrite, info);
+        const given = this.call(placed.spec.rewrite, placed.spec, info);
         if (isPromise(given)) return this.absorbLater(index, given, { placed, began, info });
         info.end(false);
         const next = this.absorb(placed, given, began);
@@ -180,7 +184,7 @@ class Session<V> {
   }
 
   private async absorbLater(index: number, given: PromiseLike<unknown>, { placed, began, info }: Asking): Promise<Ruling<V>> {
-    const settled = await this.waitFor(given, placed.spec);
+    const settled = await this.waitFor(given, placed.spec, this.admission);
     info.end(settled.kind !== 'value');
     if (settled.kind === 'stopped') return this.stopped();
     const ruling = await this.absorb(placed, settled.kind === 'value' ? settled.value : failure, began);
@@ -190,6 +194,7 @@ class Session<V> {
   /** Takes one rewrite's answer; a ruling ends the group. */
   private absorb(placed: Placed, given: unknown, began: number): Ruling<V> | undefined | Promise<Ruling<V> | undefined> {
     const answer = this.read(placed.spec, given);
+    this.admission?.settle(answer.isFailed);
     if (answer.action !== 'rewrite') return this.take(placed, answer, began);
     const rewritten = this.attempt(() => this.matter.rewrite(this.value, answer.value));
     if (placed.spec.shadow) return this.rehearse({ placed, answer, began }, rewritten);
@@ -223,10 +228,20 @@ class Session<V> {
   }
 
   /** Waits for one guardrail. After a stop a shadow is not waited for: it must not cost what others let pass in time. */
-  private waitFor(given: PromiseLike<unknown>, { shadow, timeoutMs }: GuardrailSpec): Promise<Settled<unknown>> {
+  private waitFor(
+    given: PromiseLike<unknown>,
+    { shadow, timeoutMs }: GuardrailSpec,
+    admission: Admission | undefined,
+  ): Promise<Settled<unknown>> {
     const { graceMs } = this.matter;
-    if (!shadow || graceMs === undefined) return this.handle.wait(given, timeoutMs, graceMs);
-    return this.handle.wait(given, timeoutMs).then((settled) => (settled.kind === 'stopped' ? { kind: 'late' } : settled));
+    const isLeft = shadow && graceMs !== undefined;
+    const waiting = this.handle.wait(given, timeoutMs, isLeft ? undefined : graceMs);
+    if (admission === undefined && !isLeft) return waiting;
+    return waiting.then((settled) => {
+      if (settled.kind !== 'stopped') return settled;
+      admission?.release();
+      return isLeft ? { kind: 'late' } : settled;
+    });
   }
 
   private attempt(rewrite: () => Rewritten<V> | Promise<Rewritten<V>>): Rewritten<V> | Promise<Rewritten<V>> {
@@ -259,8 +274,8 @@ class Session<V> {
       if (check === undefined) continue;
       if (began < 0) began = clock.now();
       const info = this.info();
-      const given = this.call(check, info);
-      const entry: Asked = { placed, answer: undefined, ms: 0 };
+      const given = this.call(check, placed.spec, info);
+      const entry: Asked = { placed, admission: this.admission, answer: undefined, ms: 0 };
       asked = addTo(asked, entry);
       if (isPromise(given)) {
         group ??= { waiting: [], infos: [], isStopped: false, giveUp: undefined };
@@ -272,6 +287,7 @@ class Session<V> {
       const now = clock.now();
       entry.answer = this.read(placed.spec, given);
       entry.ms = now - began;
+      entry.admission?.settle(entry.answer.isFailed);
       began = now;
       if (isHalt(entry)) return this.conclude(asked, group);
     }
@@ -293,7 +309,7 @@ class Session<V> {
       group,
     }: { readonly given: PromiseLike<unknown>; readonly began: number; readonly info: Info; readonly group: Group },
   ): Promise<void> {
-    const settled = await this.waitFor(given, entry.placed.spec);
+    const settled = await this.waitFor(given, entry.placed.spec, entry.admission);
     info.end(settled.kind !== 'value');
     if (settled.kind === 'stopped') {
       group.isStopped = true;
@@ -302,6 +318,7 @@ class Session<V> {
     if (group.isOver) return;
     entry.answer = this.read(entry.placed.spec, settled.kind === 'value' ? settled.value : failure);
     entry.ms = this.handle.root.clock.now() - began;
+    entry.admission?.settle(entry.answer.isFailed);
     if (isHalt(entry)) group.giveUp?.();
   }
 
@@ -313,8 +330,11 @@ class Session<V> {
     }
     let refusal: Refusal | undefined;
     let isHalted = false;
-    for (const { placed, answer, ms } of asked) {
-      if (answer === undefined) continue;
+    for (const { placed, admission, answer, ms } of asked) {
+      if (answer === undefined) {
+        admission?.release();
+        continue;
+      }
       this.record(placed, answer, ms);
       if (placed.spec.shadow) continue;
       if (answer.action === 'ask') {
@@ -329,7 +349,12 @@ class Session<V> {
     return group?.isStopped && !isHalted ? this.stopped() : this.finish(refusal);
   }
 
-  private call(ask: (subject: Subject, info: never) => unknown, info: Info): unknown {
+  private call(ask: (subject: Subject, info: never) => unknown, spec: GuardrailSpec, info: Info): unknown {
+    this.admission = undefined;
+    if (spec.breaker !== undefined) {
+      this.admission = admit(this.handle, spec, spec.breaker);
+      if (this.admission === undefined) return failure;
+    }
     try {
       return ask(this.current(), info as never);
     } catch {
@@ -430,6 +455,7 @@ interface Asking {
 /** One check, and what it answered. */
 interface Asked {
   readonly placed: Placed;
+  readonly admission: Admission | undefined;
   answer: Answer | undefined;
   ms: number;
 }

@@ -230,8 +230,13 @@ export class RunHandle {
 
   /** A watch-only event. A child's reach the parent's stream only if its tool was made so. */
   emit(draft: WatchDraft): void {
+    if (this.isStreamed) this.tell(draft);
+  }
+
+  /** A watch-only event that is about more than this run: told whoever's child it is. */
+  tell(draft: WatchDraft): void {
     const { root, state } = this;
-    if (!this.isStreamed || (root.channel === undefined && root.observers === undefined)) return;
+    if (root.channel === undefined && root.observers === undefined) return;
     const event = draft as unknown as { -readonly [K in keyof RunEvent]: RunEvent[K] };
     event.at = root.clock.now();
     event.run = state.id;

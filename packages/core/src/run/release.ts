@@ -1,6 +1,8 @@
 import type { OutputSubject, Span } from '../define/types.js';
 import type { Label } from '../model/types.js';
 import type { Refusal } from '../state/events.js';
+import type { Admission } from './admission.js';
+import { admit } from './admission.js';
 import { Info } from './guard.js';
 import type { LogDraft, RunHandle } from './handle.js';
 import { isPromise } from './is-promise.js';
@@ -189,23 +191,28 @@ class Window {
       kind: 'answer',
     });
     this.info ??= new Info(handle, this.label, {});
-    const look: Look = { start, length: content.length, aim, began: handle.root.clock.now() };
+    const { spec } = this.placed;
+    const admission = spec.breaker === undefined ? undefined : admit(handle, spec, spec.breaker);
+    const look: Look = { start, length: content.length, aim, admission, began: handle.root.clock.now() };
+    if (spec.breaker !== undefined && admission === undefined) return this.take(undefined, look);
     let given: unknown;
     try {
-      given = this.placed.spec.rewrite?.(subject, this.info as never);
+      given = spec.rewrite?.(subject, this.info as never);
     } catch {
       given = undefined;
     }
     if (!isPromise(given)) return this.take(given, look);
-    return handle
-      .wait(given, this.placed.spec.timeoutMs)
-      .then((outcome) => this.take(outcome.kind === 'value' ? outcome.value : undefined, look));
+    return handle.wait(given, spec.timeoutMs).then((outcome) => {
+      if (outcome.kind === 'stopped') admission?.release();
+      return this.take(outcome.kind === 'value' ? outcome.value : undefined, look);
+    });
   }
 
-  private take(given: unknown, { start, length, aim, began }: Look): string | Promise<string> {
+  private take(given: unknown, { start, length, aim, admission, began }: Look): string | Promise<string> {
     const { until } = aim;
     this.ms += this.handle.root.clock.now() - began;
     const spans = this.read(given, start, length);
+    admission?.settle(spans === undefined);
     if (spans === undefined) {
       this.hasFailed = true;
       return this.hasRefused ? '' : this.settle(until, noSpans);
@@ -284,6 +291,7 @@ interface Look {
   readonly start: number;
   readonly length: number;
   readonly aim: Aim;
+  readonly admission: Admission | undefined;
   readonly began: number;
 }
 

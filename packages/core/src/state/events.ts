@@ -579,6 +579,12 @@ export interface ModelWarningEvent extends Watch<'model.warning'> {
   /** Id of the transcript item that it is about. */
   readonly item?: string | undefined;
 }
+/** The breaker of a guardrail has changed its state, by an ask of this run. It belongs to the guardrail and is shared by all its runs. */
+export interface GuardBreakerEvent extends Watch<'guard.breaker'> {
+  readonly guardrail: string;
+  /** `open`: it is not asked any more, which counts as failed. `half-open`: one ask is let through. `closed`: it is asked again. */
+  readonly state: 'open' | 'half-open' | 'closed';
+}
 /** An observer threw. */
 export interface ObserverErrorEvent extends Watch<'observer.error'> {
   /** Which event's observer failed. */
@@ -594,6 +600,7 @@ export type WatchEvent =
   | ToolDeltaEvent
   | ToolProgressEvent
   | ModelRetryEvent
+  | GuardBreakerEvent
   | ModelWarningEvent
   | ObserverErrorEvent;
 
