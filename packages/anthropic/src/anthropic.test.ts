@@ -611,6 +611,18 @@ describe('streams', () => {
     expect([error.code, error.message.includes('message_stop')]).toEqual(['MODEL_PROTOCOL', true]);
   });
 
+  it('an event that is not JSON may be asked for again, until something was said', async () => {
+    const [start, open, text] = answerEvents([textOf('abc')]);
+    const garbage = 'data: <html>\n\n';
+    api.script(streamBytes([garbage]), streamBytes([frame([start ?? {}, open ?? {}, text ?? {}]), garbage]));
+    for (const isRetryable of [true, false])
+      expect(await failureOf(ask([user('hi')]))).toMatchObject({
+        code: 'MODEL_PROTOCOL',
+        isRetryable,
+        details: { delivered: !isRetryable },
+      });
+  });
+
   it('S072: a second message inside a stream is a failure; the same message begun again is not', async () => {
     const [start, open, text] = answerEvents([textOf('abc')], { id: 'm1' });
     const more = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'xyz' } };

@@ -218,7 +218,7 @@ class AnthropicCall {
   #ask(built: BuiltRequest, request: ModelRequest): Asking {
     this.#rounds += 1;
     this.#answer = new AnswerAssembly(toolNames(request.tools), {
-      broken: (what) => this.#http.protocolError(what),
+      broken: (what, isRetryable) => this.#http.protocolError(what, isRetryable),
       reported: (error) => frameFailure(error, anthropicWords, this.#http.state()),
     });
     return { send: this.#send(built, request), sink: this.#answer };

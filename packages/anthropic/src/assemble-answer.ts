@@ -29,8 +29,8 @@ const blockSize = 1_024;
 
 /** The errors that an answer can end with. */
 export interface AnswerFaults {
-  /** Events contradict each other. `what` is a sentence without its full stop, and fit to be shown. */
-  broken(what: string): Error;
+  /** Events contradict each other. `what` is a sentence without its full stop, and fit to be shown. Left out, it is not to be repeated. */
+  broken(what: string, isRetryable?: boolean): Error;
   /** An `error` event; `error` is what the provider said, which is not fit to be shown. */
   reported(error: unknown): Error;
 }
@@ -89,7 +89,7 @@ export class AnswerAssembly implements FrameSink {
     try {
       fields = JSON.parse(data);
     } catch {
-      throw this.#faults.broken('Anthropic sent an event that is not JSON');
+      throw this.#faults.broken('Anthropic sent an event that is not JSON', true);
     }
     return this.take(fields, event);
   }
