@@ -37,6 +37,9 @@ function strip(event: LogEvent): Readonly<Record<string, unknown>> {
     const { key: _key, digest: _digest, ...approval } = event.approval;
     kept.approval = approval;
   }
+  // Of a time only that there is one.
+  if (event.type === 'approval.resolve' && event.standing?.expiresAt !== undefined)
+    kept.standing = { ...event.standing, expiresAt: 'then' };
   if (event.type === 'approval.resolve' && !event.subject.includes('.', event.run.length)) delete kept.digest;
   return kept;
 }

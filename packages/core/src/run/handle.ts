@@ -50,7 +50,7 @@ export interface Settings {
   readonly project: ProjectFunction | undefined;
   readonly view: View<never> | undefined;
   readonly quarantine: QuarantineStore | undefined;
-  readonly signer: ApprovalSigner | undefined;
+  readonly signer?: ApprovalSigner | undefined;
   readonly concurrency: number;
   readonly model: Model | undefined;
   /** Laid over those of each agent. */

@@ -95,8 +95,14 @@ function auditCall(audit: Audit, run: RunAudit, on: { readonly event: ModelEndEv
   if (!(outcome.isEmpty && isStopped) && call.revision !== outcome.revision) {
     find(audit, event, `call ${call.id} is recorded at revision ${call.revision}, but its verdicts made ${outcome.revision}`);
   }
+  if (
+    Object.keys(call.input).length < (call.changedFields?.length ?? 0) ||
+    call.changedFields?.some((name) => !Object.hasOwn(call.input, name))
+  )
+    find(audit, event, `call ${call.id} names changed fields that are not in the input that passed`);
   return {
     call,
+    label: event.label,
     input: call.input,
     revision: call.revision,
     asks: call.asks ?? [],

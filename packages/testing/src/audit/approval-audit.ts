@@ -2,6 +2,7 @@ import type { Approval, ApprovalRequestEvent, ApprovalResolveEvent } from '@guar
 import { isOwnAsk, names } from './answer-audit.js';
 import type { Audit, CallAudit, RunAudit } from './run-audit.js';
 import { find, isEqual, keyOf } from './run-audit.js';
+import { auditDecider } from './standing-audit.js';
 import { readGroup, standingOn } from './verdict-group.js';
 
 type OutputApproval = Extract<Approval, { surface: 'output' }>;
@@ -9,8 +10,8 @@ type CallOrHandoff = Exclude<Approval, { surface: 'output' }>;
 
 export function auditApprovalRequest(audit: Audit, run: RunAudit, event: ApprovalRequestEvent): void {
   const { approval } = event;
-  if (run.approvalIds.has(approval.id)) find(audit, event, `approval ${approval.id} was requested before`);
-  run.approvalIds.add(approval.id);
+  if (run.asked.has(approval.id)) find(audit, event, `approval ${approval.id} was requested before`);
+  run.asked.set(approval.id, event.seq);
   if (approval.run !== run.id) find(audit, event, `approval ${approval.id} is of run ${approval.run}`);
   if (approval.surface === 'output') requestOutput(audit, run, { event, approval });
   else requestCall(audit, run, { event, approval });
@@ -59,6 +60,13 @@ function requestCall(audit: Audit, run: RunAudit, on: { readonly event: Approval
     find(audit, event, `it is about tool ${approval.tool}, but call ${approval.callId} is of ${call.call.name}`);
   if (!isEqual(approval.input, call.input))
     find(audit, event, `it shows another input than the one of call ${approval.callId} that will run`);
+  // Logs of 0.1 have none.
+  if (approval.label !== undefined && !isEqual(approval.label, call.label))
+    find(
+      audit,
+      event,
+      `it has the label ${JSON.stringify(approval.label)}, but the answer that made call ${approval.callId} has ${JSON.stringify(call.label)}`,
+    );
   const again = run.pending.has(keyOf(approval.surface, subject)) ? readAgain(audit, run, { event, approval, call }) : undefined;
   const revision = again?.revision ?? call.revision;
   if (approval.revision !== revision)
@@ -96,6 +104,7 @@ function readAgain(
 export function auditApprovalResolve(audit: Audit, run: RunAudit, event: ApprovalResolveEvent): void {
   if (run.quarantine?.approval.id === event.id) {
     checkAgainst(audit, event, run.quarantine.approval);
+    auditDecider(audit, run, { event, approval: run.quarantine.approval, asked: run.asked.get(event.id) ?? 0 });
     if (run.quarantine.decision) find(audit, event, `approval ${event.id} was decided before`);
     if (event.decision !== 'approve' && event.decision !== 'reject' && event.decision !== 'void')
       find(audit, event, `${event.decision} is no decision on an answer`);
@@ -110,6 +119,7 @@ export function auditApprovalResolve(audit: Audit, run: RunAudit, event: Approva
   const approval = call.open;
   call.open = undefined;
   call.decision = event;
+  auditDecider(audit, run, { event, approval, asked: run.asked.get(event.id) ?? 0 });
   if (event.decision === 'edit') resolveEdit(audit, run, { event, call, approval });
   else checkAgainst(audit, event, approval);
 }

@@ -7,6 +7,7 @@ import { checkCount, noteAnswer } from './count-audit.js';
 import { auditInputAccept, readRefusedInput } from './entry-audit.js';
 import type { Audit, RunAudit } from './run-audit.js';
 import { find, isEqual, keyOf, runLevel } from './run-audit.js';
+import { endAtStart } from './standing-audit.js';
 import { checkRefusal } from './verdict-group.js';
 
 /**
@@ -23,7 +24,7 @@ import { checkRefusal } from './verdict-group.js';
  * ```
  */
 export function auditLog(log: Log): readonly string[] {
-  const audit: Audit = { findings: [], runs: new Map(), conversation: newConversation(), root: undefined };
+  const audit: Audit = { findings: [], runs: new Map(), conversation: newConversation(), standing: [], root: undefined };
   let seq = 0;
   for (const event of log.events) {
     seq += 1;
@@ -51,7 +52,7 @@ function auditRunStart(audit: Audit, event: RunStartEvent): void {
     openTurn: undefined,
     calls: new Map(),
     quarantine: undefined,
-    approvalIds: new Set(),
+    asked: new Map(),
     pending: new Map(),
     uncounted: new Map(),
     refusals: [],
@@ -63,6 +64,7 @@ function auditRunStart(audit: Audit, event: RunStartEvent): void {
   };
   audit.runs.set(run.id, run);
   if (parent === undefined) audit.root = run;
+  endAtStart(audit, event, conversation.agent);
   const isSame = conversation.agent === event.agent;
   takeOver(conversation, event.agent, isSame ? conversation.view : conversation.messages.map(({ id }) => id));
 }

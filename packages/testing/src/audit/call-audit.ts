@@ -3,6 +3,7 @@ import { idOf, record, viewAfter } from './conversation-audit.js';
 import { auditHandoffEntry, readRefusedEntry } from './entry-audit.js';
 import type { Audit, CallAudit, RunAudit, Standing } from './run-audit.js';
 import { find, isEqual, keyOf, runLevel } from './run-audit.js';
+import { endAtHandoff } from './standing-audit.js';
 import type { Outcome } from './verdict-group.js';
 import { checkRefusal, readGroup, standingOn, targetGuardsOf, unknownGuards } from './verdict-group.js';
 
@@ -268,6 +269,7 @@ export function auditHandoff(audit: Audit, run: RunAudit, event: HandoffEvent): 
   settleTurn(run);
   run.answer = undefined;
   auditHandoffEntry(audit, run, event);
+  endAtHandoff(audit, run, event);
   run.agent = event.to;
   run.manifest = { ...event.manifest, run: run.manifest.run };
 }

@@ -6,10 +6,12 @@ import type {
   GuardLevel,
   GuardVerdictEvent,
   JsonObject,
+  Label,
   LogEvent,
   Manifest,
   RecordedCall,
   Refusal,
+  StandingApproval,
   ToolEndEvent,
 } from '@guardloop/core';
 import type { ConversationAudit } from './conversation-audit.js';
@@ -23,6 +25,8 @@ export interface Standing {
 /** A call of the latest answer, as far as the audit has come. */
 export interface CallAudit {
   readonly call: RecordedCall;
+  /** Of the answer that made it. */
+  readonly label: Label;
   input: JsonObject;
   revision: number;
   /** What a person must still be asked, or was asked. */
@@ -56,7 +60,8 @@ export interface RunAudit {
   calls: Map<string, CallAudit>;
   /** A quarantined answer. */
   quarantine: { readonly approval: Approval; readonly turn: number; decision: ApprovalResolveEvent | undefined } | undefined;
-  approvalIds: Set<string>;
+  /** Seq of each `approval.request`, by the approval's id. */
+  readonly asked: Map<string, number>;
   /** Ids of what views wrote and was judged. */
   readonly written: Set<string>;
   /** Verdicts that no event has committed yet, by surface and subject. */
@@ -73,11 +78,22 @@ export interface RunAudit {
   resumed: number;
 }
 
+/** A standing decision that was given. */
+export interface StandingAudit {
+  readonly id: string;
+  readonly seq: number;
+  readonly decision: StandingApproval;
+  /** What ended it. */
+  endedBy: string | undefined;
+}
+
 /** An audit in progress: the log read so far, and what was found. */
 export interface Audit {
   readonly findings: string[];
   readonly runs: Map<string, RunAudit>;
   readonly conversation: ConversationAudit;
+  /** All that were given, in order. */
+  readonly standing: StandingAudit[];
   root: RunAudit | undefined;
 }
 
