@@ -1,0 +1,28 @@
+// `npm run mutation` breaks core's rules one by one and looks whether a test notices.
+// `npm run mutation -- --mutate packages/core/src/run/guard.ts` does so in one file.
+
+/** @type {import('@stryker-mutator/api/core').PartialStrykerOptions} */
+export default {
+  plugins: ['@stryker-mutator/vitest-runner'],
+  testRunner: 'vitest',
+  // TypeScript 7 has no JavaScript interface to rewrite a tsconfig with, and nothing here reads one.
+  tsconfigFile: 'none.json',
+  vitest: { configFile: 'vitest.mutation.config.ts', related: false },
+  mutate: ['packages/core/src/{state,run,define}/**/*.ts', '!**/*.test.ts', '!**/*.test-d.ts'],
+  coverageAnalysis: 'perTest',
+  ignoreStatic: true,
+  // Words of messages are for people: tests hold what they name, not each of them.
+  mutator: { excludedMutations: ['StringLiteral'] },
+  // A mutant that loops is found by its time; the machines of CI are slow when all workers are busy.
+  timeoutMS: 10_000,
+  timeoutFactor: 2,
+  concurrency: Number(process.env.MUTATION_CONCURRENCY ?? 2),
+  // Tests start processes and read files of the repository by their place: the sandbox holds what they need.
+  ignorePatterns: ['docs/api', '**/dist/bench', 'coverage', 'reports'],
+  reporters: ['clear-text', 'progress', 'json', 'html'],
+  clearTextReporter: { allowColor: false, logTests: false, reportTests: false, reportScoreTable: true },
+  jsonReporter: { fileName: 'reports/mutation/report.json' },
+  htmlReporter: { fileName: 'reports/mutation/report.html' },
+  thresholds: { high: 95, low: 90, break: 90 },
+  tempDirName: '.stryker-tmp',
+};
