@@ -16,7 +16,7 @@ export default {
   // A mutant that loops is found by its time; the machines of CI are slow when all workers are busy.
   timeoutMS: 10_000,
   timeoutFactor: 2,
-  concurrency: Number(process.env.MUTATION_CONCURRENCY ?? 2),
+  concurrency: 2,
   // Tests start processes and read files of the repository by their place: the sandbox holds what they need.
   ignorePatterns: ['docs/api', '**/dist/bench', 'coverage', 'reports'],
   reporters: ['clear-text', 'progress', 'json', 'html'],
