@@ -1,7 +1,6 @@
 // `npm run mutation` breaks core's rules one by one and looks whether a test notices.
 // `npm run mutation -- --mutate packages/core/src/run/guard.ts` does so in one file.
 
-/** @type {import('@stryker-mutator/api/core').PartialStrykerOptions} */
 export default {
   plugins: ['@stryker-mutator/vitest-runner'],
   testRunner: 'vitest',
