@@ -31,8 +31,22 @@ function formsOf(word: string): readonly string[] {
 const forms = [...new Set(words.flatMap(formsOf))];
 const lowerForms = [...new Set(words.map((word) => word.toLowerCase()).flatMap((word) => [word, [...word].reverse().join('')]))];
 
+const shortest = Math.min(...forms.map((form) => form.length));
+/** Most texts of a run stand in it many times. */
+const known = new Map<string, boolean>();
+
 /** Whether a text holds either word, in any form. */
 export function holdsCanary(text: string): boolean {
+  if (text.length < shortest) return false;
+  let holds = known.get(text);
+  if (holds === undefined) {
+    holds = search(text);
+    if (text.length < 2_000) known.set(text, holds);
+  }
+  return holds;
+}
+
+function search(text: string): boolean {
   if (forms.some((form) => text.includes(form))) return true;
   const lower = text.toLowerCase();
   return lowerForms.some((form) => lower.includes(form)) || forms.some((form) => /^[0-9a-f%\\u]+$/.test(form) && lower.includes(form));
@@ -40,11 +54,12 @@ export function holdsCanary(text: string): boolean {
 
 /**
  * Every path by which the canary can be reached from a value: through what is enumerable and what is not, symbols, getters of the object and
- * of its class, maps, sets, bytes, errors and their causes. Functions are asked for their properties, not for their source.
+ * of its class, maps, sets, bytes, errors and their causes. Functions are asked for their properties, not for their source. What was seen
+ * before is not looked at again.
  */
-export function tracesOf(value: unknown, name = 'value'): readonly string[] {
+export function tracesOf(value: unknown, name = 'value', seen: Set<unknown> = new Set()): readonly string[] {
   const found: string[] = [];
-  walk(value, name, { found, seen: new Set() });
+  walk(value, name, { found, seen });
   return found;
 }
 
@@ -61,30 +76,52 @@ function walk(value: unknown, path: string, state: Walk): void {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null || state.seen.has(value)) return;
   state.seen.add(value);
   if (ArrayBuffer.isView(value) || value instanceof ArrayBuffer) {
-    const bytes = value instanceof ArrayBuffer ? Buffer.from(value) : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
-    if (holdsCanary(bytes.toString('latin1')) || holdsCanary(bytes.toString('utf16le'))) state.found.push(path);
+    if (bytesHoldCanary(value)) state.found.push(path);
     return;
   }
-  if (Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'number') && holdsCanary(value.join(',')))
-    state.found.push(path);
-  if (value instanceof Map) {
-    for (const [key, each] of value) {
-      walk(key, `${path} (key)`, state);
-      walk(each, `${path}<${String(key)}>`, state);
-    }
+  if (Array.isArray(value) && typeof value[0] === 'number' && holdsCanary(value.join(','))) state.found.push(path);
+  walkContent(value, path, state);
+  for (const key of Reflect.ownKeys(value)) {
+    walk(typeof key === 'symbol' ? key.description : key, `${path} (name of a field)`, state);
+    walkField(value, key, { path, state });
   }
+  for (const key of gettersOf(Object.getPrototypeOf(value))) walkField(value, key, { path, state });
+}
+
+function bytesHoldCanary(value: ArrayBuffer | ArrayBufferView): boolean {
+  const bytes = value instanceof ArrayBuffer ? Buffer.from(value) : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  return holdsCanary(bytes.toString('latin1')) || holdsCanary(bytes.toString('utf16le'));
+}
+
+/** What an object holds that is no field of it. */
+function walkContent(value: object, path: string, state: Walk): void {
+  if (value instanceof Map) for (const [key, each] of value) walk([key, each], `${path}<${String(key)}>`, state);
   if (value instanceof Set) for (const each of value) walk(each, `${path}<>`, state);
   if (value instanceof WeakRef) walk(value.deref(), `${path}*`, state);
   if (value instanceof URL || value instanceof RegExp) walk(String(value), path, state);
-  for (let owner: object | null = value; owner !== null && owner !== Object.prototype; owner = Object.getPrototypeOf(owner)) {
-    for (const key of Reflect.ownKeys(owner)) {
-      walk(typeof key === 'symbol' ? (key.description ?? '') : key, `${path} (name of ${owner === value ? 'a field' : 'a getter'})`, state);
-      if (owner !== value && Object.getOwnPropertyDescriptor(owner, key)?.get === undefined) continue;
-      try {
-        walk((value as Record<PropertyKey, unknown>)[key], `${path}.${String(key)}`, state);
-      } catch {
-        // What cannot be read tells nothing.
-      }
-    }
+}
+
+function walkField(value: object, key: string | symbol, { path, state }: { readonly path: string; readonly state: Walk }): void {
+  let field: unknown;
+  try {
+    field = (value as Record<PropertyKey, unknown>)[key];
+  } catch {
+    return;
   }
+  walk(field, typeof field === 'object' || typeof field === 'string' ? `${path}.${String(key)}` : path, state);
+}
+
+const getters = new WeakMap<object, readonly (string | symbol)[]>();
+const noGetters: readonly (string | symbol)[] = [];
+
+/** Of a class and of those it extends. */
+function gettersOf(prototype: object | null): readonly (string | symbol)[] {
+  if (prototype === null || prototype === Object.prototype || prototype === Array.prototype) return noGetters;
+  let keys = getters.get(prototype);
+  if (keys === undefined) {
+    const own = Reflect.ownKeys(prototype).filter((key) => Object.getOwnPropertyDescriptor(prototype, key)?.get !== undefined);
+    keys = [...own, ...gettersOf(Object.getPrototypeOf(prototype))];
+    getters.set(prototype, keys);
+  }
+  return keys;
 }
