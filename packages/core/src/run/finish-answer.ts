@@ -10,6 +10,7 @@ import { isPromise } from './is-promise.js';
 import type { AnswerValue } from './judge-answer.js';
 import { askRefusal, judgeAnswer } from './judge-answer.js';
 import { abortedEnd } from './observations.js';
+import { parse } from './parse.js';
 import { standNow } from './plan.js';
 import { nameOfUnknown, prepareCalls } from './prepare-calls.js';
 import { putInQuarantine } from './quarantine-answer.js';
@@ -56,7 +57,7 @@ export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishi
   if (ruling.asks.length > 0 && approvedRevision === undefined) return putBeforePerson(open, ruling, reasoning);
   const { output: schema } = standNow(handle).agent;
   const misfit = schema && open.isFinal ? await findMisfit(handle, schema, ruling.value) : undefined;
-  if (misfit !== undefined) return discard(open, { kind: 'refused', misfit });
+  if (misfit !== undefined) return discard(open, handle.stop ? stopped : { kind: 'refused', misfit });
 
   // An answer that is refused is discarded with its reasoning: neither is shown before both have passed.
   show(open, ruling, reasoning);
@@ -159,13 +160,14 @@ async function putBeforePerson(open: Open, ruling: Ruling<AnswerValue>, reasonin
   finishing.release.retract('the answer waits for a person');
   const native = revision === 0 && !reasoning.isRewritten ? answer.native : undefined;
   const kept: RawAnswer = { ...answer, reasoning: reasoning.text ?? '', native };
-  return putInQuarantine(handle, kept, { turn: finishing.turn, asks, revision, text: ruling.value.text });
+  const isKept = await putInQuarantine(handle, kept, { turn: finishing.turn, asks, revision, text: ruling.value.text });
+  if (!isKept) discard(open, stopped);
 }
 
 /** What does not fit the agent's output schema; keeps the parsed answer where it fits. */
 async function findMisfit(handle: RunHandle, schema: CompiledSchema, { text, value }: AnswerValue): Promise<string | undefined> {
   if (value === undefined) return readJson(text).misfit ?? 'it is not JSON';
-  const parsing = schema.parse(value);
+  const parsing = parse(handle, schema, { raw: value });
   const parsed = isPromise(parsing) ? await parsing : parsing;
   if (!parsed.ok) return describeIssues(parsed.issues);
   handle.answer = { value: parsed.value };

@@ -17,6 +17,8 @@ import { isPromise } from './is-promise.js';
 import { coreLabel, errorEnd, unknownEnd, withheldEnd } from './observations.js';
 import type { OpenCall, ToolEnd } from './open-call.js';
 import { endCall } from './open-call.js';
+import type { Misfit } from './parse.js';
+import { parse, unread } from './parse.js';
 import { contentText, plainOutput } from './plain-output.js';
 import { standNow } from './plan.js';
 import { budget, project } from './project-output.js';
@@ -87,17 +89,11 @@ async function finishReturned(open: OpenCall, returned: ReturnedHandoff): Promis
 
 async function finishValue(open: OpenCall, given: unknown, detailed: ReturnType<typeof readDetailed>): Promise<void> {
   const { tool } = open;
-  const misfit = tool.output && (await findMisfit(tool, given));
-  if (misfit !== undefined)
-    return endCall(open, {
-      ...errorEnd({
-        status: 'error',
-        errorClass: 'bad_result',
-        summary: `${tool.name} ran, but its result does not have its declared form: ${misfit}`,
-      }),
-      revision: 0,
-      chars: 0,
-    });
+  if (tool.output) {
+    const parsing = parse(open.handle, tool.output, { raw: plainOutput(given).value, graceMs });
+    const parsed = isPromise(parsing) ? await parsing : parsing;
+    if (!parsed.ok) return endMisfit(open, parsed, { what: 'its result does not have its declared form', revision: 0, chars: 0 });
+  }
   const label = labelOf(tool);
   const judging = judgeOutput(open, { output: toOutput(given), form: 'output', isError: false, label });
   const ruling = isPromise(judging) ? await judging : judging;
@@ -118,24 +114,24 @@ async function finishValue(open: OpenCall, given: unknown, detailed: ReturnType<
   const end: { -readonly [K in keyof ToolEnd]: ToolEnd[K] } = { status: 'ok', content: projected.content, label, revision, chars };
   if (projected.note !== undefined) end.note = projected.note;
   if (projected.by !== undefined) end.projection = projected.by;
+  if (output.isStructured) end.structured = true;
   if (details !== undefined) end.details = details;
   if (!tool.endsRun || (await addAnswer(open, output, end))) endCall(open, end);
 }
 
 /** Judges the result of a tool that ends the run as an answer, and adds that to the end. False: it may not cross, and the call was ended so. */
 async function addAnswer(open: OpenCall, output: Output, end: { -readonly [K in keyof ToolEnd]: ToolEnd[K] }): Promise<boolean> {
-  const { handle, tool } = open;
+  const { handle } = open;
   const { revision, chars, label } = end;
   const answer = await judgeAnswer(open, output, label);
   if (endIfHeld(open, { ...answer, refusal: answer.refusal ?? askRefusal(answer.asks) }, revision)) return false;
   const { text, value } = answer.value;
   const { output: schema } = standNow(handle).agent;
   if (schema) {
-    const parsing = schema.parse(value ?? text);
+    const parsing = parse(handle, schema, { raw: value ?? text, graceMs });
     const parsed = isPromise(parsing) ? await parsing : parsing;
     if (!parsed.ok) {
-      const summary = `${tool.name} ran, but its result is no answer in the wanted form: ${describeIssues(parsed.issues)}`;
-      endCall(open, { ...errorEnd({ status: 'error', errorClass: 'bad_result', summary }), revision, chars });
+      endMisfit(open, parsed, { what: 'its result is no answer in the wanted form', revision, chars });
       return false;
     }
     keepAnswer(open, parsed.value);
@@ -167,7 +163,7 @@ function endIfHeld(
   const { handle, tool } = open;
   const { isStopped, refusal } = ruling;
   if (isStopped) {
-    endCall(open, { ...unknownEnd(tool.name, 'the run was stopped before its result was judged'), revision: 0, chars: 0 });
+    endCall(open, { ...unjudgedEnd(tool.name), revision: 0, chars: 0 });
     return true;
   }
   if (refusal === undefined) return false;
@@ -182,12 +178,19 @@ function askRefusal([ask]: Ruling<unknown>['asks']): Refusal | undefined {
   );
 }
 
-async function findMisfit(tool: ToolSpec, value: unknown): Promise<string | undefined> {
-  const plain = plainOutput(value).value;
-  const parsing = tool.output?.parse(plain);
-  const parsed = isPromise(parsing) ? await parsing : parsing;
-  return parsed === undefined || parsed.ok ? undefined : describeIssues(parsed.issues);
+/** Ends a call whose result does not fit a schema, or was still being looked at when the run was stopped. */
+function endMisfit(
+  open: OpenCall,
+  parsed: Misfit,
+  { what, ...judged }: { readonly what: string; readonly revision: number; readonly chars: number },
+): void {
+  const { name } = open.tool;
+  const summary = `${name} ran, but ${what}: ${describeIssues(parsed.issues)}`;
+  const end = parsed === unread ? unjudgedEnd(name) : errorEnd({ status: 'error', errorClass: 'bad_result', summary });
+  endCall(open, { ...end, ...judged });
 }
+
+const unjudgedEnd = (tool: string) => unknownEnd(tool, 'the run was stopped before its result was judged');
 
 /** The result of a tool that ends the run is judged as an answer. */
 function judgeAnswer({ handle, call }: OpenCall, output: Output, label: Label) {

@@ -322,6 +322,7 @@ export class RunHandle {
       }
       if (isDone) return;
       this.listen(stop);
+      if (isDone) return;
       if (ms !== undefined && ms !== Number.POSITIVE_INFINITY) stopTimer = this.root.clock.after(ms, () => done({ kind: 'late' }));
     });
   }

@@ -2,6 +2,7 @@ import { GuardloopError } from '../errors.js';
 import type { RunHandle } from './handle.js';
 import { isPromise } from './is-promise.js';
 import { openApprovals } from './open-approvals.js';
+import { parse } from './parse.js';
 import { signApprovals } from './sign-approvals.js';
 import type { RunResult } from './types.js';
 
@@ -64,7 +65,7 @@ async function outputOf(handle: RunHandle, text: string, value: unknown): Promis
   if (handle.answer) return handle.answer.value;
   const schema = handle.agents.get(handle.state.agent)?.output;
   if (schema === undefined || value === undefined) return text;
-  const parsing = schema.parse(value as never);
+  const parsing = parse(handle, schema, { raw: value as never });
   const parsed = isPromise(parsing) ? await parsing : parsing;
   return parsed.ok ? parsed.value : value;
 }

@@ -38,7 +38,10 @@ export async function releaseQuarantine(handle: RunHandle): Promise<undefined> {
     await discard(handle, approval.key);
     return undefined;
   }
-  const { text, answer } = await loadQuarantined(store, approval);
+  const loaded = await handle.wait(loadQuarantined(store, approval));
+  if (loaded.kind === 'threw') throw loaded.error;
+  if (loaded.kind !== 'value') return undefined;
+  const { text, answer } = loaded.value;
   const plan = await planOf(handle);
   const { names } = offerTools(handle, plan.stand, turn);
   const release = new Release(handle, { turn, guards: plan.stand.output, isStructured: true, label });
@@ -60,5 +63,6 @@ export async function releaseQuarantine(handle: RunHandle): Promise<undefined> {
 }
 
 async function discard(handle: RunHandle, key: string): Promise<void> {
-  await accessQuarantine(async () => handle.root.settings.quarantine?.delete(key), key);
+  const settled = await handle.wait(accessQuarantine(async () => handle.root.settings.quarantine?.delete(key), key));
+  if (settled.kind === 'threw') throw settled.error;
 }

@@ -13,6 +13,7 @@ import { isPromise } from '../is-promise.js';
 import { deniedEnd, errorEnd, limitEnd, unknownEnd } from '../observations.js';
 import type { OpenCall } from '../open-call.js';
 import { endCall } from '../open-call.js';
+import { parse, unread } from '../parse.js';
 import { deepFreeze } from '../plain-output.js';
 import { standNow } from '../plan.js';
 import { judgeToolInput, runsOnce } from '../prepare-calls.js';
@@ -183,9 +184,10 @@ function inputOf({ handle, call, tool }: OpenCall): CallInput | undefined | Prom
 
 async function inputAnew(open: OpenCall): Promise<CallInput | undefined> {
   const { call, tool } = open;
-  const parsing = tool.input.parse(call.input);
+  const parsing = parse(open.handle, tool.input, { raw: call.input });
   const parsed = isPromise(parsing) ? await parsing : parsing;
   if (parsed.ok) return { raw: call.input, parsed: deepFreeze(parsed.value) };
+  if (parsed === unread) return undefined;
   endCall(open, {
     ...errorEnd({
       status: 'error',
