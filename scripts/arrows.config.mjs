@@ -6,11 +6,14 @@ const isTest = String.raw`\.(test|test-d)\.ts$`;
 
 /** Folder or file of core → what it may import within core. Its own folder and `errors.ts` are always allowed. */
 const zones = {
-  'index.ts': { values: ['define', 'run', 'session', 'project', 'model', 'state'] },
+  'index.ts': { values: ['define', 'run', 'replay', 'session', 'project', 'model', 'state'] },
   run: { values: ['state', 'model', 'session', 'project', 'define', 'schema.ts'] },
+  replay: { values: ['run', 'state', 'define', 'model'], types: ['schema.ts'] },
   define: { values: ['schema.ts'], types: ['state', 'model'] },
   state: { values: ['model'] },
   'model.ts': { values: ['model', 'wire', 'schema'] },
+  'report.ts': { values: ['report'] },
+  report: { values: ['state'], types: ['model'] },
   model: {},
   wire: { values: ['model', 'schema'] },
   session: { types: ['state'] },

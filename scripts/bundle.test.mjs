@@ -46,7 +46,12 @@ test('an entry point loads what both share and the dependencies, and no other fi
   expect(imported(read('shared.mjs'))).toEqual(['p-limit']);
 });
 
-test('both entry points have one GuardloopError', () => {
+test('the report loads no file but its own, and nothing else loads it', () => {
+  expect(imported(read('report.js'))).toEqual([]);
+  for (const name of ['index.js', 'model.js', 'shared.mjs']) expect(read(name)).not.toContain('guardReport');
+});
+
+test('index and model have one GuardloopError', () => {
   const script = `
     const [index, model] = await Promise.all(['index', 'model'].map((name) => import(process.argv[1] + '/dist/' + name + '.js')));
     console.log(index.GuardloopError === model.GuardloopError, new model.GuardloopError('INTERNAL', 'x') instanceof index.GuardloopError);`;
