@@ -206,6 +206,20 @@ defineGuardrail({ name: 'x', on: ['output', 'input'], check: ({ surface }) => (s
 defineGuardrail({ name: 'x', on: ['input'], rewrite: () => ask('x') });
 // @ts-expect-error tools: only where tools are looked at
 defineGuardrail({ name: 'x', on: ['input', 'output'], tools: ['refund_*'], check: () => allow() });
+defineGuardrail({ name: 'x', on: ['input'], breaker: { failures: 5 }, check: () => allow() });
+defineGuardrail({
+  name: 'x',
+  on: ['output'],
+  window: 3,
+  breaker: { failures: 5, withinMs: 60_000, coolDownMs: 5_000 },
+  rewrite: () => allow(),
+});
+// @ts-expect-error a breaker says after how many failures it opens
+defineGuardrail({ name: 'x', on: ['input'], breaker: { coolDownMs: 5_000 }, check: () => allow() });
+// @ts-expect-error a breaker is no flag
+defineGuardrail({ name: 'x', on: ['input'], breaker: true, check: () => allow() });
+// @ts-expect-error a misspelt option of the breaker
+defineGuardrail({ name: 'x', on: ['input'], breaker: { failures: 5, cooldownMs: 5_000 }, check: () => allow() });
 // @ts-expect-error no such answer to a failure
 defineGuardrail({ name: 'x', on: ['input'], onError: 'ignore', check: () => allow() });
 export function change(subject: Subject<'input'>) {

@@ -71,7 +71,7 @@ test.each<[string, unknown, string]>([
   [
     'no options',
     undefined,
-    'A guardrail was given undefined as its options. Give an object with name, on, version, timeoutMs, onError, shadow, tools, window, beside, check, rewrite.',
+    'A guardrail was given undefined as its options. Give an object with name, on, version, timeoutMs, onError, breaker, shadow, tools, window, beside, check, rewrite.',
   ],
   [
     'no name',
@@ -87,12 +87,12 @@ test.each<[string, unknown, string]>([
   [
     'a misspelt option',
     { ...fits, timeoutMS: 3 },
-    'Guardrail own-orders has an option "timeoutMS", which does not exist. Did you mean timeoutMs? The options are name, on, version, timeoutMs, onError, shadow, tools, window, beside, check, rewrite.',
+    'Guardrail own-orders has an option "timeoutMS", which does not exist. Did you mean timeoutMs? The options are name, on, version, timeoutMs, onError, breaker, shadow, tools, window, beside, check, rewrite.',
   ],
   [
     'an option that is far from any',
     { ...fits, priority: 3 },
-    'Guardrail own-orders has an option "priority", which does not exist. The options are name, on, version, timeoutMs, onError, shadow, tools, window, beside, check, rewrite.',
+    'Guardrail own-orders has an option "priority", which does not exist. The options are name, on, version, timeoutMs, onError, breaker, shadow, tools, window, beside, check, rewrite.',
   ],
   [
     'no surface',
@@ -146,6 +146,31 @@ test.each<[string, unknown, string]>([
     'a misspelt onError',
     { ...fits, onError: 'alow' },
     "Guardrail own-orders has \"alow\" as `onError`. Did you mean allow? Give 'deny' or 'halt' or 'allow'.",
+  ],
+  [
+    'a breaker that is a flag',
+    { ...fits, breaker: true },
+    'The `breaker` of Guardrail own-orders was given true as its options. Give an object with failures, withinMs, coolDownMs.',
+  ],
+  [
+    'a breaker without failures',
+    { ...fits, breaker: { coolDownMs: 5 } },
+    'The `breaker` of Guardrail own-orders has undefined as `failures`. Give the whole number of failures after which it opens, from 1.',
+  ],
+  [
+    'a breaker that opens after no failure',
+    { ...fits, breaker: { failures: 0 } },
+    'The `breaker` of Guardrail own-orders has 0 as `failures`. Give the whole number of failures after which it opens, from 1.',
+  ],
+  [
+    'a breaker that never cools down',
+    { ...fits, breaker: { failures: 3, coolDownMs: Number.POSITIVE_INFINITY } },
+    'The `breaker` of Guardrail own-orders has Infinity as `coolDownMs`. Give a number of milliseconds above 0, at most 2147483647.',
+  ],
+  [
+    'a misspelt option of a breaker',
+    { ...fits, breaker: { failures: 3, cooldownMs: 5 } },
+    'The `breaker` of Guardrail own-orders has an option "cooldownMs", which does not exist. Did you mean coolDownMs? The options are failures, withinMs, coolDownMs.',
   ],
   [
     'a shadow that is no boolean',
