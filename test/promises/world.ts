@@ -109,6 +109,8 @@ export interface Seen {
 export interface World {
   readonly start: ReturnType<typeof triageOf>;
   readonly guardrails: readonly Guardrail<unknown>[];
+  /** The agents' own, by agent. */
+  readonly own: { readonly [agent: string]: readonly Guardrail<unknown>[] };
   readonly seen: Seen[];
   /** Names of the effects that happened, with their idempotency keys. */
   readonly effects: string[];
@@ -119,11 +121,14 @@ export interface World {
 const triageOf = (
   seed: number,
   temper: Temper,
-  { effects, requests }: { readonly effects: string[]; readonly requests: ModelRequest[] },
+  { effects, requests, own }: Pick<World, 'effects' | 'requests'> & { readonly own: Record<string, readonly Guardrail<unknown>[]> },
 ) => {
   const model = randomModel(seed, requests);
-  const guards = (owner: string) =>
-    Array.from({ length: hash(seed, owner, 'guards') % 3 }, (_, index) => randomGuardrail(seed, `${owner}-${index}`, temper));
+  const guards = (owner: string) => {
+    const made = Array.from({ length: hash(seed, owner, 'guards') % 3 }, (_, index) => randomGuardrail(seed, `${owner}-${index}`, temper));
+    own[owner] = made;
+    return made;
+  };
   const input = z.object({ id: z.string(), input: z.string() });
   const find = defineTool({
     name: 'find',
@@ -186,6 +191,7 @@ export function makeWorld(seed: number, temper: Temper = { refusals: 3, faults: 
   const seen: Seen[] = [];
   const effects: string[] = [];
   const requests: ModelRequest[] = [];
+  const own: Record<string, readonly Guardrail<unknown>[]> = {};
   const witness = defineGuardrail({
     name: 'witness',
     on: surfaces as ['input', 'toolInput', 'toolOutput', 'handoff', 'output'],
@@ -198,7 +204,7 @@ export function makeWorld(seed: number, temper: Temper = { refusals: 3, faults: 
     ...Array.from({ length: hash(seed, 'run guards') % 2 }, (_, index) => randomGuardrail(seed, `run-${index}`, temper)),
     witness,
   ];
-  return { start: triageOf(seed, temper, { effects, requests }), guardrails, seen, effects, requests };
+  return { start: triageOf(seed, temper, { effects, requests, own }), guardrails, own, seen, effects, requests };
 }
 
 /** Settings of a run that are a function of the seed. */

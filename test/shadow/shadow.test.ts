@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { GuardVerdictEvent, Model, RunEvent, RunResult, Surface } from '@guardloop/core';
+import type { Guardrail, GuardVerdictEvent, Model, RunEvent, RunResult, Surface } from '@guardloop/core';
 import {
   allow,
   ask,
@@ -204,28 +204,24 @@ describe('a shadow changes nothing', () => {
 
 describe('a shadow tells what it would have done', () => {
   const secret = '4111 1111 1111 1111';
-  const cards = (options: { readonly window?: number; readonly by: 'spans' | 'text' }) =>
-    defineGuardrail({
-      name: 'cards',
-      on: ['output'],
-      shadow: true,
-      ...(options.window === undefined ? {} : { window: options.window }),
-      rewrite: ({ content }) => {
-        const spans = [...content.matchAll(/\d{4}( \d{4}){3}/g)].map(({ index }) => ({ start: index, end: index + 19, with: '[card]' }));
-        if (spans.length === 0) return allow();
-        return options.by === 'spans' ? rewrite(spans, 'cards were masked') : rewrite('[gone]', 'cards were masked');
-      },
-    });
+  const masking = (by: 'spans' | 'text', window?: number) => ({
+    name: 'cards',
+    on: ['output'] as const,
+    shadow: true,
+    window,
+    rewrite: ({ content }: { readonly content: string }) => {
+      const spans = [...content.matchAll(/\d{4}( \d{4}){3}/g)].map(({ index }) => ({ start: index, end: index + 19, with: '[card]' }));
+      if (spans.length === 0) return allow();
+      return by === 'spans' ? rewrite(spans, 'cards were masked') : rewrite('[gone]', 'cards were masked');
+    },
+  });
+  const cards = (by: 'spans' | 'text', window?: number) => defineGuardrail(masking(by, window) as never) as Guardrail<unknown>;
   const text = `Cards ${secret} and ${secret}.`;
 
   it.each([
-    ['spans of a held text', cards({ by: 'spans' }), { places: 2, size: { before: text.length, after: text.length - 26 } }],
-    [
-      'spans of a text that flows',
-      cards({ by: 'spans', window: 24 }),
-      { places: 2, size: { before: text.length, after: text.length - 26 } },
-    ],
-    ['a text in place of the whole', cards({ by: 'text' }), { size: { before: text.length, after: 6 } }],
+    ['spans of a held text', cards('spans'), { places: 2, size: { before: text.length, after: text.length - 26 } }],
+    ['spans of a text that flows', cards('spans', 24), { places: 2, size: { before: text.length, after: text.length - 26 } }],
+    ['a text in place of the whole', cards('text'), { size: { before: text.length, after: 6 } }],
   ])('in how many places and how much, never the text: %s', async (_, guardrail, told) => {
     const agent = defineAgent({ name: 'a', instructions: '', model: scriptedModel([say(text)]), guardrails: [guardrail] });
     const result = await run(agent, 'Which cards?');

@@ -67,7 +67,8 @@ async function projectWith(
       }),
     };
   }
-  if (isOwnProjection(projection)) return { content: withMedia(made as string, output.content), by: 'core' };
+  if (isOwnProjection(projection))
+    return made === output.content ? { content: made as string } : { content: withMedia(made as string, output.content), by: 'core' };
   const ruling = await judgeOutput(open, { output: textOutput(made as string), form: 'projected', isError: false, label });
   if (ruling.isStopped) return { end: unknownEnd(tool.name, 'the run was stopped before its result was judged') };
   if (ruling.refusal) {

@@ -439,7 +439,9 @@ export interface ToolEndEvent extends Durable<'tool.end'>, CallEnd {
   readonly revision: number;
   /** Characters of the whole guarded output, before projection. */
   readonly chars: number;
-  /** How the content was made of the output: a user's projection is guarded again. */
+  /** The output was a value, not a text: the content is its JSON, or was made of it. */
+  readonly structured?: true | undefined;
+  /** How the content was made of the output, where it is not the output itself: a user's projection is guarded again. */
   readonly projection?: 'core' | 'user' | undefined;
   /** For the application; guarded, never sent to the model. */
   readonly details?: JsonValue | undefined;
