@@ -1,11 +1,16 @@
 import { execFile } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { readOptions } from './options.js';
 import { choosePaint } from './paint.js';
 import { Screen } from './screen.js';
 
 const main = fileURLToPath(new URL('../dist/demo/main.js', import.meta.url));
+const reports = mkdtempSync(join(tmpdir(), 'guardloop-demo-'));
+afterAll(() => rmSync(reports, { recursive: true, force: true }));
 
 interface Ended {
   readonly code: number;
@@ -17,8 +22,11 @@ interface Ended {
 function demo(flags: readonly string[], input = '', environment: Readonly<Record<string, string>> = {}): Promise<Ended> {
   return new Promise((resolve) => {
     const { OPENAI_API_KEY: _openai, ANTHROPIC_API_KEY: _anthropic, FORCE_COLOR: _colour, ...env } = process.env;
-    const child = execFile(process.execPath, [main, ...flags], { env: { ...env, ...environment } }, (error, stdout, stderr) =>
-      resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
+    const child = execFile(
+      process.execPath,
+      [main, ...flags, ...(flags.includes('--chat') || flags.includes('--reports') ? [] : ['--reports', reports])],
+      { env: { ...env, ...environment } },
+      (error, stdout, stderr) => resolve({ code: typeof error?.code === 'number' ? error.code : 0, stdout, stderr }),
     );
     child.stdin?.end(input);
   });
@@ -30,6 +38,28 @@ it('plays all scenes as they should come out, in plain text where there is no te
   expect(stdout).toContain('auditLog │ [] (no breach');
   expect(stdout).toContain('paid out │ €120.00 for A-1002, €12.50 for A-1001\n');
   expect(stdout).not.toContain('\u001b');
+});
+
+it('writes a page on each scene that holds what happened and not what was refused, and says where', async () => {
+  const { stdout } = await demo([]);
+  expect(stdout.replaceAll(/\n +│ /g, ' ')).toContain(`7 pages, one a scene, in ${reports}`);
+  const pages = readdirSync(reports)
+    .filter((name) => name.endsWith('.html'))
+    .sort();
+  expect(pages).toHaveLength(7);
+  expect(pages[1]).toBe('2-a-card-number-is-taken-out.html');
+  const texts = pages.map((name) => readFileSync(join(reports, name), 'utf8'));
+  for (const text of texts) expect(text).toContain('no breach of mediation found');
+  expect(texts[1]).toContain('[card number]');
+  expect(texts.join('')).not.toMatch(/\d{4} \d{4} \d{4} \d{4}|A-1004/);
+});
+
+it('plays on where the reports cannot be written, and says so', async () => {
+  const file = join(mkdtempSync(join(reports, 'taken-')), 'file');
+  writeFileSync(file, '');
+  const { code, stdout } = await demo(['--reports', file]);
+  expect(code).toBe(0);
+  expect(stdout).toContain('not written to');
 });
 
 it('shows the harm without guardrails', async () => {
@@ -78,6 +108,8 @@ it.each([
   [['--live'], '--live needs a value: openai or anthropic. See --help.'],
   [['--live', 'mistral'], '--live knows openai and anthropic, not mistral.'],
   [['--model', 'x'], '--model goes with --live.'],
+  [['--reports'], '--reports needs a value: a folder. See --help.'],
+  [['--chat', '--reports', 'x'], '--reports goes with the scenes, not with --chat.'],
   [['--chat=yes'], '--chat takes no value. See --help.'],
 ])('refuses %j', (flags, fault) => {
   expect(readOptions(flags)).toEqual({ fault });
@@ -89,6 +121,7 @@ it('reads flags in any order', () => {
     isChat: true,
     isHelp: false,
     live: 'anthropic',
+    reports: undefined,
     model: 'm',
   });
 });

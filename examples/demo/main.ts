@@ -1,4 +1,5 @@
 // `npm run demo`: the desk in the terminal. See `--help`.
+import { fileURLToPath } from 'node:url';
 import type { Model } from '@guardloop/core';
 import { embeddedModel } from '../embedded-model/embedded-model.js';
 import { chat } from './chat.js';
@@ -7,6 +8,9 @@ import { help, readOptions } from './options.js';
 import { choosePaint } from './paint.js';
 import { play } from './play.js';
 import { Screen } from './screen.js';
+
+/** In the repository, where git leaves it alone. */
+const ownReports = fileURLToPath(new URL('../../../demo-reports', import.meta.url));
 
 async function main(): Promise<number> {
   const { argv, env, stdout, stderr } = process;
@@ -19,7 +23,7 @@ async function main(): Promise<number> {
     stdout.write(help);
     return 0;
   }
-  const { isGuarded, live } = options;
+  const { isGuarded, live, reports } = options;
   const isTerminal = stdout.isTTY === true;
   const model: Model | { readonly fault: string } =
     live === undefined ? embeddedModel({ wordMs: isTerminal ? 12 : 0 }) : await liveModel(live, options.model, env);
@@ -36,7 +40,7 @@ async function main(): Promise<number> {
     'dim',
   );
   if (options.isChat) return chat(screen, { model, isGuarded });
-  const code = await play(screen, { model, isGuarded, isStrict: live === undefined });
+  const code = await play(screen, { model, isGuarded, isStrict: live === undefined, reports: reports ?? ownReports });
   if (code !== 0) return code;
   screen.plain();
   screen.plain(

@@ -9,6 +9,7 @@ export const help = `The Guardloop demo: a support desk of three agents, in this
   npm run demo -- --live openai           use a real model: needs OPENAI_API_KEY
   npm run demo -- --live anthropic        use a real model: needs ANTHROPIC_API_KEY
 
+  --reports DIR   where the report of each scene goes (demo-reports)
   --model NAME    with --live: another model than gpt-5 or claude-opus-4-8
   --help          this text
 
@@ -22,6 +23,7 @@ const flags = {
   chat: { type: 'boolean' },
   live: { type: 'string' },
   model: { type: 'string' },
+  reports: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
 } as const;
 
@@ -31,6 +33,7 @@ export interface Options {
   readonly isHelp: boolean;
   readonly live?: Provider | undefined;
   readonly model?: string | undefined;
+  readonly reports?: string | undefined;
 }
 interface Fault {
   readonly fault: string;
@@ -46,12 +49,14 @@ export function readOptions(args: readonly string[]): Options | Fault {
   const live = providers.find((provider) => provider === values.live);
   if (values.live !== undefined && live === undefined) return { fault: `--live knows ${providers.join(' and ')}, not ${values.live}.` };
   if (values.model !== undefined && live === undefined) return { fault: '--model goes with --live.' };
+  if (values.reports !== undefined && values.chat === true) return { fault: '--reports goes with the scenes, not with --chat.' };
   return {
     isGuarded: values.unguarded !== true,
     isChat: values.chat === true,
     isHelp: values.help === true,
     live,
     model: typeof values.model === 'string' ? values.model : undefined,
+    reports: typeof values.reports === 'string' ? values.reports : undefined,
   };
 }
 
@@ -67,8 +72,10 @@ function faultOf({
   const flag = Object.hasOwn(flags, name) ? flags[name as keyof typeof flags] : undefined;
   if (flag === undefined) return unknown(rawName);
   if (flag.type === 'boolean') return value === undefined ? undefined : `${rawName} takes no value.`;
-  return value ? undefined : `${rawName} needs a value: ${name === 'live' ? providers.join(' or ') : 'the name of a model'}.`;
+  return value ? undefined : `${rawName} needs a value: ${wanted[name as keyof typeof wanted]}.`;
 }
+
+const wanted = { live: providers.join(' or '), model: 'the name of a model', reports: 'a folder' } as const;
 
 function unknown(given: string): string {
   const [nearest] = Object.keys(flags)

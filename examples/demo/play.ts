@@ -10,16 +10,19 @@ import { scenes } from './scenes.js';
 import type { Line, Screen } from './screen.js';
 import type { Shop } from './shop.js';
 import { euros, openShop } from './shop.js';
+import { writeReports } from './write-reports.js';
 
 export interface Play {
   readonly model: Model;
   readonly isGuarded: boolean;
   /** The scenes must come out as they say: so with the embedded model, which always does the same. */
   readonly isStrict: boolean;
+  /** The folder for a page on each scene. */
+  readonly reports: string;
 }
 
 /** Gives the exit code: 1 if a scene went wrong, or the audit found anything. */
-export async function play(screen: Screen, { model, isGuarded, isStrict }: Play): Promise<number> {
+export async function play(screen: Screen, { model, isGuarded, isStrict, reports }: Play): Promise<number> {
   const shop = openShop();
   const told: { readonly scene: Scene; readonly outcome: Outcome }[] = [];
   for (const [index, scene] of scenes.entries()) {
@@ -48,6 +51,13 @@ export async function play(screen: Screen, { model, isGuarded, isStrict }: Play)
     screen,
     told.map(({ outcome }) => outcome.result.log),
   );
+  const stories = told.map(({ scene: { title, about }, outcome }) => ({ title, about, log: outcome.result.log }));
+  try {
+    const paths = await writeReports(reports, stories);
+    screen.line({ who: 'reports', colour: 'bold', text: `${paths.length} pages, one a scene, in ${reports}: open them in a browser` });
+  } catch (error) {
+    screen.line({ who: 'reports', colour: 'red', text: `not written to ${reports}: ${String(error)}. Give another folder: --reports DIR` });
+  }
   return isAsExpected && findings === 0 ? 0 : 1;
 }
 
