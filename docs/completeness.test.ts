@@ -116,6 +116,7 @@ describe('the guides', () => {
       'tool.delta': true,
       'tool.progress': true,
       'model.retry': true,
+      'guard.breaker': true,
       'model.warning': true,
       'observer.error': true,
     } satisfies Record<(LogEvent | WatchEvent)['type'], true>;

@@ -42,6 +42,29 @@ assert.deepEqual(down.status === 'blocked' && { by: down.by, reason: down.reason
   failed: true,
 });
 
+let answers = 0;
+const service = (): Promise<boolean> => {
+  answers += 1;
+  return Promise.reject(new Error('the moderation service is down'));
+};
+// #region breaker
+const moderated = defineGuardrail({
+  name: 'moderation',
+  on: ['input'],
+  timeoutMs: 2_000,
+  breaker: { failures: 5, coolDownMs: 10_000 },
+  check: async () => ((await service()) ? allow() : deny('the message is not for this desk')),
+});
+// #endregion
+const states: string[] = [];
+for (let index = 0; index < 8; index += 1) {
+  const refused = await run(defineAgent({ name: 'desk', instructions: '', model, guardrails: [moderated] }), 'Hello.', {
+    observers: [{ 'guard.breaker': ({ guardrail, state }) => states.push(`${guardrail} ${state}`) }],
+  });
+  assert.equal(refused.status === 'blocked' && refused.failed, true);
+}
+assert.deepEqual([answers, states], [5, ['moderation open']]);
+
 // #region beside
 const beside = defineGuardrail({
   name: 'on-topic-beside',
