@@ -510,11 +510,13 @@ describe('every pattern', () => {
   it('holds for later calls exactly where no field that it names differs', async () => {
     await fc.assert(
       fc.asyncProperty(
-        fields,
-        fields,
-        fc.array(fc.constantFrom('p', 'q', 'r', 'toString', 'constructor'), { maxLength: 3 }),
-        fc.boolean(),
-        async (first, second, named, isExact) => {
+        fc.record({
+          first: fields,
+          second: fields,
+          named: fc.array(fc.constantFrom('p', 'q', 'r', 'toString', 'constructor'), { maxLength: 3 }),
+          isExact: fc.boolean(),
+        }),
+        async ({ first, second, named, isExact }) => {
           const when = Object.fromEntries(
             named.filter((name) => Object.hasOwn(first, name)).map((name) => [name, first[name]]),
           ) as JsonObject;

@@ -189,7 +189,7 @@ describe('K10', () => {
           return `sent to ${to}`;
         },
       });
-      // A standing permission is a rule, made before the calls; decisions are never rules.
+      // A permission that the author gives beforehand is a rule.
       const policy = definePolicy({
         name: 'policy',
         rules: [{ tool: send, when: ({ to }) => isStanding && to !== 'b', then: 'allow' }],
@@ -224,6 +224,22 @@ describe('K10', () => {
         ['1.0', 'ok'],
         ['1.1', 'rejected'],
         ['2.0', 'rejected'],
+      ]);
+    });
+
+    it('S143: with a standing approval an exact rejection still counts, and the reused id is a new invocation that runs once', async () => {
+      const { agent, sent } = await setUp(false);
+      const first = await sound(run(agent, 'go'));
+      const decisions = decideAll(first, (approval) =>
+        approval.surface === 'toolInput' && approval.input.to === 'a' ? { approve: 'standing', when: {} } : { reject: 'not b' },
+      );
+      const last = await sound(resume(agent, stored(first.log), { decisions }).result);
+      expect(last.status).toBe('completed');
+      expect(sent).toEqual(['a', 'evil']);
+      expect(ofType(last.events, 'tool.end').map(({ callId, status }) => [callId, status])).toEqual([
+        ['1.0', 'ok'],
+        ['1.1', 'rejected'],
+        ['2.0', 'ok'],
       ]);
     });
 
@@ -298,7 +314,10 @@ describe('K10', () => {
     });
   });
 
-  it('S177: tools of one name at two owners are two tools: approving one leaves the other waiting', async () => {
+  it.each<[string, Decisions[string]]>([
+    ['once', 'approve'],
+    ['for good', { approve: 'standing', when: {} }],
+  ])('S177: tools of one name at two owners are two tools: approving one %s leaves the other waiting', async (_how, approval) => {
     const deleted: string[] = [];
     const del = (owner: string) =>
       defineTool({
@@ -321,7 +340,7 @@ describe('K10', () => {
     const main = defineAgent({ name: 'main', instructions: '', model, tools: [part('a'), part('b')] });
     const first = await sound(run(main, 'go'));
     const ofA = approvalsOf(first).find(({ agentPath }) => agentPath.at(-1) === 'a');
-    const second = await sound(resume(main, stored(first.log), { decisions: { [ofA?.id ?? '']: 'approve' } }).result);
+    const second = await sound(resume(main, stored(first.log), { decisions: { [ofA?.id ?? '']: approval } }).result);
     expect(approvalsOf(second).map(({ agentPath, tool }) => [...agentPath, tool])).toEqual([['main', 'b', 'del']]);
     expect(deleted).toEqual(['a']);
     const last = await sound(resume(main, stored(second.log), { decisions: decideAll(second, () => ({ reject: 'no' })) }).result);

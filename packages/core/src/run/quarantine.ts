@@ -34,8 +34,8 @@ export async function loadQuarantined(
   store: QuarantineStore,
   { key, digest }: OutputApproval,
 ): Promise<{ readonly text: string; readonly answer: RawAnswer }> {
-  const held = (await accessQuarantine(() => store.get(key), key)) as JsonObject | undefined;
-  if (held === undefined)
+  const held = (await accessQuarantine(() => store.get(key), key)) as JsonObject | null | undefined;
+  if (typeof held !== 'object' || held === null)
     throw new GuardloopError(
       'STORE_FAILED',
       `The quarantine store does not hold the answer ${key} any more. Resume with { reject: … } to have the model asked again.`,
