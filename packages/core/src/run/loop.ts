@@ -1,13 +1,16 @@
 import { nextStep } from '../state/next-step.js';
 import type { Ending } from '../state/state.js';
 import { endingOfStop, endRun } from './end-run.js';
-import type { RunHandle } from './handle.js';
+import type { RunHandle, Stop } from './handle.js';
 import { faultStop } from './handle.js';
 import { callModel } from './stages/call-model.js';
 import { guardInput } from './stages/guard-input.js';
 import { handOff } from './stages/hand-off.js';
 import { releaseQuarantine } from './stages/release-quarantine.js';
 import { runTools } from './stages/run-tools.js';
+
+/** Whether this stop has nothing to stop where the answer is recorded and every call has its end. */
+const comesTooLate = ({ kind }: Stop): boolean => kind === 'cancel' || kind === 'limit' || kind === 'parent';
 
 /** The only loop: takes one step after another until the run has ended or waits for people. Never rejects. */
 export async function loop(handle: RunHandle): Promise<void> {
@@ -17,7 +20,7 @@ export async function loop(handle: RunHandle): Promise<void> {
     try {
       const step = nextStep(state, state.limits);
       if (step.type === 'ended') return;
-      if (handle.stop && step.type !== 'end') {
+      if (handle.stop && step.type !== 'end' && !(step.type === 'complete' && comesTooLate(handle.stop))) {
         endRun(handle, endingOfStop(handle));
         return;
       }

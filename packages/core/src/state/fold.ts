@@ -70,6 +70,7 @@ export function apply(state: LogState, event: LogEvent): void {
     case 'model.start':
       run.usedTurns += 1;
       run.model = event.model;
+      run.answer = undefined;
       spendViewUsage(run, event.viewUsage);
       if (event.final) run.finalizing = event.final;
       if (event.view) keepViewItems(run, event.view);
@@ -234,9 +235,10 @@ function spendTime(run: RunState, at: number, isResume: boolean): void {
 }
 
 function reopen(run: RunState): void {
+  // A last answer under a limit is none once the run goes on; any other stands.
+  if (run.finalizing !== undefined || run.ended?.status === 'exhausted') run.answer = undefined;
   run.ended = undefined;
   run.ending = undefined;
-  run.answer = undefined;
   run.limitHit = undefined;
   run.finalizing = undefined;
   run.empties = 0;

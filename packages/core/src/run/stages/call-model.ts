@@ -90,6 +90,11 @@ function open(
   if (final !== undefined) start.final = final;
   handle.append(start);
   handle.emit({ type: 'turn.start', turn });
+  if (handle.stop) {
+    // Stopped by one who was told of the call: it is not made.
+    recordVoid(handle, turn, { status: 'aborted', usage: { requests: 0 } });
+    return undefined;
+  }
   // A call beside its checks can be aborted alone; any other lives as long as the run.
   const controller = beside ? new AbortController() : undefined;
   const off = controller && handle.onStop(() => controller.abort(handle.signal.reason));
