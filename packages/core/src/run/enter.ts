@@ -2,7 +2,7 @@ import type { InputItem, InputSubject } from '../define/types.js';
 import type { Label, Message } from '../model/types.js';
 import { hasPassed, passKey, withText } from '../state/conversation.js';
 import type { Refusal, ViewText } from '../state/events.js';
-import type { Matter, Viewer } from './guard.js';
+import type { Matter, Ruling, Viewer } from './guard.js';
 import { judge } from './guard.js';
 import type { RunHandle } from './handle.js';
 import { contentText, deepFreeze } from './plain-output.js';
@@ -96,8 +96,10 @@ export async function enter<M extends Message>(handle: RunHandle, entry: Entry<M
   const { fresh } = entry;
   const viewer = entry.agent === handle.state.agent ? undefined : { agent: entry.agent, messages: entry.history };
   const asking: Asking = { entry, newTo: findNew(handle, entry), viewer };
-  const rewritten = entry.guards.some(({ spec }) => spec.rewrite) ? await rewriteItems(handle, asking) : nothingRewritten(entry);
-  const end = rewritten.isStopped || rewritten.refusal ? rewritten : await checkEntry(handle, afterRewrites(asking, rewritten), rewritten);
+  const rewriting = entry.guards.some(({ spec }) => spec.rewrite) ? rewriteItems(handle, asking) : nothingRewritten(entry);
+  const rewritten = rewriting instanceof Promise ? await rewriting : rewriting;
+  const ending = rewritten.isStopped || rewritten.refusal ? rewritten : checkEntry(handle, afterRewrites(asking, rewritten), rewritten);
+  const end = ending instanceof Promise ? await ending : ending;
   if (end.isStopped || end.refusal)
     return {
       refusal: end.refusal,
@@ -140,43 +142,58 @@ function nothingRewritten({ revision = 0 }: Entry<Message>): RewrittenItems {
 const noMessages: ReadonlyMap<string, Message> = new Map();
 
 /** Puts each item to the rewrites. Ends with the first refusal. */
-async function rewriteItems(handle: RunHandle, { entry, newTo, viewer }: Asking): Promise<RewrittenItems> {
+function rewriteItems(handle: RunHandle, { entry, newTo, viewer }: Asking): RewrittenItems | Promise<RewrittenItems> {
   const { about, fresh } = entry;
   const revisions: Record<string, number> = {};
   let revision = entry.revision ?? 0;
   const current = new Map<string, Message>();
   const changed: ViewText[] = [];
-  for (const message of [...newTo.all, ...fresh]) {
-    const guards = entry.guards.filter((placed) => placed.spec.rewrite !== undefined && newTo.isNew(placed, message));
-    if (guards.length === 0) continue;
-    const judging = judge<Message>(handle, {
-      surface: 'input',
-      subject: message.id,
-      about,
-      viewer,
-      revision: 0,
-      value: message,
-      guards,
-      phases: 'rewrite',
-      canAsk: false,
-      toSubject: (value) => toSubject([value]),
-      rewrite(value, by) {
-        const text = rewriteText(enteringText(value), by);
-        return text === undefined ? undefined : { value: deepFreeze(withEnteringText(value, text)) };
-      },
-    });
-    const { refusal, isStopped, ...ruling } = judging instanceof Promise ? await judging : judging;
-    if (isStopped || refusal) return { refusal, isStopped, current, changed, revisions, revision };
-    if (ruling.revision === 0) continue;
+  const messages = [...newTo.all, ...fresh];
+  /** Whether it goes on. */
+  const keep = (message: Message, { refusal, isStopped, ...ruling }: Ruling<Message>): boolean => {
+    if (isStopped || refusal) return false;
+    if (ruling.revision === 0) return true;
     revisions[message.id] = ruling.revision;
     revision += ruling.revision;
     current.set(message.id, ruling.value);
-    if (fresh.includes(message)) continue;
+    if (fresh.includes(message)) return true;
     const dropsInputs = callLines(message).length > callLines(ruling.value).length;
     changed.push({ id: message.id, text: messageText(ruling.value), ...(dropsInputs ? { dropsInputs } : {}) });
-  }
-  return { refusal: undefined, isStopped: false, current, changed, revisions, revision };
+    return true;
+  };
+  const end = ({ refusal, isStopped }: Outcome): RewrittenItems => ({ refusal, isStopped, current, changed, revisions, revision });
+  const rewriteFrom = (from: number): RewrittenItems | Promise<RewrittenItems> => {
+    for (let index = from; index < messages.length; index += 1) {
+      const message = messages[index];
+      if (message === undefined) break;
+      const guards = entry.guards.filter((placed) => placed.spec.rewrite !== undefined && newTo.isNew(placed, message));
+      if (guards.length === 0) continue;
+      const judging = judge<Message>(handle, {
+        surface: 'input',
+        subject: message.id,
+        about,
+        viewer,
+        revision: 0,
+        value: message,
+        guards,
+        phases: 'rewrite',
+        canAsk: false,
+        toSubject: (value) => toSubject([value]),
+        rewrite(value, by) {
+          const text = rewriteText(enteringText(value), by);
+          return text === undefined ? undefined : { value: deepFreeze(withEnteringText(value, text)) };
+        },
+      });
+      if (judging instanceof Promise) return judging.then((ruling) => (keep(message, ruling) ? rewriteFrom(index + 1) : end(ruling)));
+      if (!keep(message, judging)) return end(judging);
+    }
+    return end(passed);
+  };
+  return rewriteFrom(0);
 }
+
+const passed: Outcome = { refusal: undefined, isStopped: false };
+const stopped: Outcome = { refusal: undefined, isStopped: true };
 
 /** What rewrites made of the history is what the checks are told of it. */
 function afterRewrites(asking: Asking, { current, changed }: RewrittenItems): Asking {
@@ -186,29 +203,38 @@ function afterRewrites(asking: Asking, { current, changed }: RewrittenItems): As
 }
 
 /** Puts the whole entry to the checks. Those that are to see the same items are asked together. */
-async function checkEntry(handle: RunHandle, asking: Asking, { revision, ...rewritten }: RewrittenItems): Promise<Outcome> {
+function checkEntry(handle: RunHandle, asking: Asking, { revision, ...rewritten }: RewrittenItems): Outcome | Promise<Outcome> {
   const { entry, viewer } = asking;
   const { about, subject } = entry;
+  const groups = groupChecks(asking, rewritten)[Symbol.iterator]();
   let strictest: Refusal | undefined;
-  for (const { items, guards } of groupChecks(asking, rewritten)) {
-    const judging = judge<readonly Message[]>(handle, {
-      surface: 'input',
-      subject,
-      about,
-      viewer,
-      revision,
-      value: items,
-      guards,
-      phases: 'check',
-      canAsk: false,
-      toSubject,
-      rewrite: () => undefined,
-    });
-    const { refusal, isStopped } = judging instanceof Promise ? await judging : judging;
-    if (isStopped) return { refusal: undefined, isStopped };
+  /** Whether it goes on. */
+  const keep = ({ refusal, isStopped }: Outcome): boolean => {
     if (refusal && (strictest === undefined || (strictest.action === 'deny' && refusal.action === 'halt'))) strictest = refusal;
-  }
-  return { refusal: strictest, isStopped: false };
+    return !isStopped;
+  };
+  const checkRest = (): Outcome | Promise<Outcome> => {
+    for (let group = groups.next(); !group.done; group = groups.next()) {
+      const { items, guards } = group.value;
+      const judging = judge<readonly Message[]>(handle, {
+        surface: 'input',
+        subject,
+        about,
+        viewer,
+        revision,
+        value: items,
+        guards,
+        phases: 'check',
+        canAsk: false,
+        toSubject,
+        rewrite: () => undefined,
+      });
+      if (judging instanceof Promise) return judging.then((ruling) => (keep(ruling) ? checkRest() : stopped));
+      if (!keep(judging)) return stopped;
+    }
+    return strictest === undefined ? passed : { refusal: strictest, isStopped: false };
+  };
+  return checkRest();
 }
 
 interface CheckGroup {
