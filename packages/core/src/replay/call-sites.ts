@@ -1,5 +1,7 @@
+import { property } from '../define/definition-reader.js';
 import type { ToolSpec } from '../define/specs.js';
 import type { JsonObject, Label } from '../model/types.js';
+import { readJson } from '../run/answer.js';
 import { callLabel } from '../run/call-label.js';
 import type { RunHandle } from '../run/handle.js';
 import { judgeAnswer } from '../run/judge-answer.js';
@@ -126,14 +128,14 @@ function outputOf(handle: RunHandle, event: ToolEndEvent): Output | 'cut' | unde
   if (event.status === 'error') return wordsOf(handle, event);
   if (projection !== undefined || contentText(content).length !== chars) return 'cut';
   if (!structured) return typeof content === 'string' ? textOutput(content) : { content, value: contentText(content), isStructured: false };
-  if (typeof content !== 'string') return 'cut';
-  return { content, value: deepFreeze(JSON.parse(content)), isStructured: true };
+  const value = typeof content === 'string' ? readJson(content).value : undefined;
+  return value === undefined ? 'cut' : { content, value, isStructured: true };
 }
 
 /** A tool's own words about its failure. */
 function wordsOf(handle: RunHandle, { content, chars, label }: ToolEndEvent): Output | 'cut' | undefined {
   if (!label.origin.startsWith('tool:') || typeof content !== 'string') return undefined;
-  const { summary } = JSON.parse(content) as { readonly summary: string };
-  if (summary.length !== chars) return undefined;
+  const summary = property(readJson(content).value, 'summary');
+  if (typeof summary !== 'string' || summary.length !== chars) return undefined;
   return chars < budget(handle) ? textOutput(summary) : 'cut';
 }
