@@ -1,5 +1,5 @@
 // An agent that pays, and what the tests of approvals read and do with it.
-import type { Interrupted, JsonObject, Log, OpenApproval, RunResult, Tool } from '@guardloop/core';
+import type { Interrupted, JsonObject, Log, OpenApproval, RunResult } from '@guardloop/core';
 import { defineTool } from '@guardloop/core';
 import { expect } from 'vitest';
 import { z } from 'zod';
@@ -23,7 +23,7 @@ export function payments(more: { readonly flow?: { readonly effect: 'send' | 'wr
       return `paid ${cents}`;
     },
   });
-  return { paid, pay: pay as Tool<JsonObject, 'pay'> };
+  return { paid, pay };
 }
 
 /** The approvals of a run that waits. */

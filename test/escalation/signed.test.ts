@@ -367,7 +367,7 @@ describe('keys that are none', () => {
   ];
   it.each(wrong)('%s: CONFIG_INVALID, without a word of it', async (_what, make) => {
     const key = (await make()) as never;
-    const attempts = [
+    const attempts: readonly (() => Promise<unknown>)[] = [
       () => run(agent, 'hi', { approvals: { key } }),
       async () => stream(agent, 'hi', { approvals: { key } }).result,
       () => verifyApproval('x', key),
