@@ -20,6 +20,7 @@ import type {
   ApprovalResolveEvent,
   HandoffEvent,
   HandoffRefusedEvent,
+  LimitName,
   LogEvent,
   Manifest,
   ModelEndEvent,
@@ -414,13 +415,22 @@ function resolveApproval(run: RunState, event: ApprovalResolveEvent): void {
   }
 }
 
+/** A call was kept from running. Where the calls of a run above are used up, that is over too, with all between. */
+function hitLimit(run: RunState, limit: LimitName): void {
+  run.limitHit = limit;
+  if (limit !== 'toolCalls') return;
+  let top = run;
+  for (let each = run.parent; each; each = each.parent) if (each.usedToolCalls >= each.limits.toolCalls) top = each;
+  for (let each: RunState | undefined = run; each; each = each === top ? undefined : each.parent) each.limitHit = limit;
+}
+
 function endCall(run: RunState, event: ToolEndEvent): void {
   const call = run.calls.get(event.callId);
   if (call === undefined) return;
   call.end = event;
   call.phase = event.handoff ? 'handoff' : 'ended';
   call.returned = event.handoff;
-  if (event.limit) run.limitHit = event.limit;
+  if (event.limit) hitLimit(run, event.limit);
   if (event.refusal?.action === 'halt') run.ending ??= { status: 'blocked', refusal: event.refusal };
   if (!event.polling && event.status !== 'aborted' && event.copyOf === undefined) {
     const count = recordRepeat(run, call, event.content);
