@@ -91,7 +91,7 @@ function resultOfChild(handle: RunHandle, child: RunHandle, tool: ToolSpec): Chi
       return {
         status: 'failed',
         errorClass: 'failed',
-        summary: `${name} reached its limit ${ended.limit}${ended.text === undefined ? '' : `; its last answer: ${ended.text}`}.`,
+        summary: `${name} reached its limit ${ended.limit}.`,
         retryable: false,
       };
     case 'failed':
