@@ -1,0 +1,173 @@
+import type { Limits, LogEvent, RunResult } from '@guardloop/core';
+import { resume, run, usageBy } from '@guardloop/core';
+import type { Script } from '@guardloop/testing';
+import { auditLog, callTool, say } from '@guardloop/testing';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Level } from './tree.js';
+import { levels, makeTree, ofType } from './tree.js';
+
+/** Each agent makes calls of its own, together with one of the agent below, in each of three turns. */
+const busy: Script = ({ agent, turn }) => {
+  if (turn > 3) return say(`${agent} is done.`);
+  const below = agent === 'front' ? 'ask_desk' : agent === 'desk' ? 'ask_clerk' : undefined;
+  const own = [callTool('look', { id: `${agent}${turn}a` }), callTool('send', { id: `${agent}${turn}b` })];
+  return [
+    say(`${agent} goes on.`),
+    ...own,
+    ...(below === undefined ? [] : [callTool(below, { input: `${turn}` }), callTool(below, { input: `${turn} again` })]),
+  ];
+};
+const usage = { requests: 1, inputTokens: 70, outputTokens: 30, cost: 1 };
+
+/** Where each level’s run stands in the tree of ids. */
+const pathOf = (id: string): number => id.split('/').length - 1;
+const within = (events: readonly LogEvent[], id: string): readonly LogEvent[] =>
+  events.filter((event) => event.run === id || event.run.startsWith(`${id}/`));
+const ended = async (running: PromiseLike<RunResult>): Promise<RunResult> => {
+  const result = await running;
+  expect(auditLog(result.log)).toEqual([]);
+  return result;
+};
+
+describe('limits over three levels', () => {
+  it('of toolCalls, tokens and cost count what is done below in every run above; turns and handoffs are each run’s own', async () => {
+    const tree = makeTree({ script: busy, usage });
+    const result = await ended(run(tree.agent, 'go', { guardrails: [tree.ofRun] }));
+    expect(result.status).toBe('completed');
+    // 1 run of front, 6 of desk, 36 of clerk: 4 model calls each, beyond any run's own 8.
+    expect(result.usage).toMatchObject({ requests: 43 * 4, cost: 43 * 4 });
+    expect(usageBy(result.log).total).toEqual(result.usage);
+    expect(ofType(result.log.events, 'tool.start')).toHaveLength(12 + 6 * 12 + 36 * 6);
+  });
+
+  const bounded = fc.record({
+    level: fc.constantFrom(...levels),
+    name: fc.constantFrom('toolCalls', 'tokens', 'cost', 'turns'),
+    size: fc.integer({ min: 1, max: 30 }),
+    onLimit: fc.constantFrom('stop', 'finalize'),
+  });
+
+  it('are held at whichever level they are set, by all that is done there and below, and what is above goes on', async () => {
+    await fc.assert(
+      fc.asyncProperty(bounded, async ({ level, name, size, onLimit }) => {
+        const limit = name === 'tokens' ? size * 100 : name === 'turns' ? Math.min(size, 3) : size;
+        const limits: Partial<Limits> = { [name]: limit };
+        const tree = makeTree({ script: busy, usage, ...(level === 'front' ? {} : { limits: { [level]: limits } }) });
+        const result = await ended(run(tree.agent, 'go', { onLimit: onLimit as 'stop', ...(level === 'front' ? { limits } : {}) }));
+        const depth = levels.indexOf(level);
+        const bound = ofType(result.log.events, 'run.start').filter(({ run: id }) => pathOf(id) === depth);
+        for (const { run: id } of bound) {
+          const inside = within(result.log.events, id);
+          const started = ofType(inside, 'tool.start').length - 0;
+          const asked = ofType(inside, 'model.end').length;
+          const finals = ofType(inside, 'model.start').filter(({ final }) => final !== undefined).length;
+          if (name === 'toolCalls') expect(started).toBeLessThanOrEqual(limit);
+          // Runs that go on side by side may each have one call under way when the limit is reached.
+          const most = 4;
+          if (name === 'tokens') expect((asked - finals) * 100).toBeLessThan(limit + most * 100);
+          if (name === 'cost') expect(asked - finals).toBeLessThan(limit + most);
+          if (name === 'turns')
+            expect(
+              ofType(inside, 'model.start').filter((event) => event.run === id && event.final === undefined).length,
+            ).toBeLessThanOrEqual(limit);
+        }
+        // Whoever has no limit of its own is not ended by one below it.
+        if (level !== 'front') expect(result.status).toBe('completed');
+        const calls = ofType(result.log.events, 'model.end').flatMap((event) => event.calls.map(({ id }) => `${event.run}/${id}`));
+        expect(
+          ofType(result.log.events, 'tool.end')
+            .map((event) => `${event.run}/${event.callId}`)
+            .sort(),
+        ).toEqual(calls.sort());
+      }),
+      { numRuns: 40, seed: 4 },
+    );
+  });
+
+  it('of toolCalls are held with the calls that are under way: children side by side never start one too many', async () => {
+    const wide: Script = {
+      front: [[1, 2, 3, 4].map((id) => callTool('ask_desk', { input: `${id}` })), say('Done.')],
+      desk: [[1, 2, 3].map((id) => callTool('look', { id: `${id}` })), say('Desk.')],
+    };
+    for (let limit = 1; limit <= 17; limit += 1) {
+      const tree = makeTree({ script: wide });
+      const result = await ended(run(tree.agent, 'go', { limits: { toolCalls: limit } }));
+      expect(ofType(result.log.events, 'tool.start')).toHaveLength(Math.min(limit, 16));
+      expect(result.status).toBe(limit < 16 ? 'exhausted' : 'completed');
+      const unstarted = ofType(result.log.events, 'tool.end').filter(({ status }) => status === 'aborted');
+      expect(unstarted.every((event) => event.limit === 'toolCalls')).toBe(true);
+    }
+  });
+
+  it.each([
+    ['front', { status: 'exhausted', limit: 'ms' }],
+    ['desk', { status: 'completed' }],
+    ['clerk', { status: 'completed' }],
+  ] as const)('of ms at %s stop what is below it at once, and no more than that', async (level: Level, outcome) => {
+    const slow: Script = {
+      front: [callTool('ask_desk', { input: 'x' }), say('Front.')],
+      desk: [callTool('ask_clerk', { input: 'x' }), say('Desk.')],
+      clerk: [callTool('pay', { id: 'p' }), say('Clerk.')],
+    };
+    let aborted = false;
+    const onPay = (_input: unknown, signal: AbortSignal) =>
+      new Promise((resolve) => {
+        signal.addEventListener('abort', () => {
+          aborted = true;
+          resolve(undefined);
+        });
+      });
+    const bound = { ms: 30 };
+    const tree = makeTree({ script: slow, onPay, ...(level === 'front' ? {} : { limits: { [level]: bound } }) });
+    const options = level === 'front' ? { limits: bound } : {};
+    const paused = await ended(run(tree.agent, 'go', options));
+    if (paused.status !== 'interrupted') throw new Error(paused.status);
+    const began = performance.now();
+    const result = await ended(resume(tree.agent, paused.log, { decisions: { [paused.approvals[0]?.id ?? '']: 'approve' } }));
+    expect(performance.now() - began).toBeLessThan(1_500);
+    expect(aborted).toBe(true);
+    expect(result).toMatchObject(outcome);
+    expect(ofType(result.log.events, 'run.end').map(({ agent, status }) => `${agent} ${status}`)).toEqual(
+      {
+        front: ['clerk cancelled', 'desk cancelled', 'front exhausted'],
+        desk: ['clerk cancelled', 'desk exhausted', 'front completed'],
+        clerk: ['clerk exhausted', 'desk completed', 'front completed'],
+      }[level],
+    );
+  });
+
+  it('of handoffs are each run’s own', async () => {
+    const passing: Script = {
+      front: [callTool('ask_desk', { input: 'x' }), say('Front.')],
+      desk: [[callTool('ask_clerk', { input: 'x' }), callTool('ask_clerk', { input: 'y' })], say('Desk.')],
+      clerk: [callTool('transfer_to_second', {}), say('Clerk stays.')],
+      second: [say('Second.')],
+    };
+    const none = makeTree({ script: passing, limits: { clerk: { handoffs: 0 } } });
+    const refused = await ended(run(none.agent, 'go'));
+    expect(ofType(refused.log.events, 'run.end').map(({ agent, status }) => `${agent} ${status}`)).toEqual([
+      'clerk exhausted',
+      'clerk exhausted',
+      'desk completed',
+      'front completed',
+    ]);
+    const above = makeTree({ script: passing });
+    const passed = await ended(run(above.agent, 'go', { limits: { handoffs: 0 } }));
+    expect(passed.status).toBe('completed');
+    expect(ofType(passed.log.events, 'handoff')).toHaveLength(2);
+  });
+
+  it('of an agent that reached its limit the one above is told that, in core’s words, and no text of it', async () => {
+    const script: Script = {
+      front: [callTool('ask_desk', { input: 'x' }), say('Front.')],
+      desk: [callTool('look', { id: 'a' }), say('As far as I got.')],
+    };
+    const tree = makeTree({ script, limits: { desk: { turns: 1 } } });
+    const result = await ended(run(tree.agent, 'go', { guardrails: [tree.ofRun] }));
+    expect(result).toMatchObject({ status: 'completed', output: 'Front.' });
+    const told = ofType(result.log.events, 'tool.end').find(({ tool }) => tool === 'ask_desk');
+    expect(told).toMatchObject({ status: 'error', label: { integrity: 'trusted' } });
+    expect(JSON.parse(String(told?.content)).summary).toBe('ask_desk reached its limit turns.');
+  });
+});
