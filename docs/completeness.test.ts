@@ -27,6 +27,8 @@ describe('the guides', () => {
       concurrency: true,
       history: true,
       accept: true,
+      approvals: true,
+      standing: true,
       decisions: true,
       input: true,
       guardrails: true,

@@ -4,7 +4,7 @@ import { auditLog, say, scriptedModel } from '@guardloop/testing';
 
 // #region quarantine
 
-import { allow, ask, defineAgent, defineGuardrail, resume, run } from '@guardloop/core';
+import { allow, ask, defineAgent, defineGuardrail, readQuarantined, resume, run } from '@guardloop/core';
 
 const held = new Map<string, JsonValue>();
 const quarantine = {
@@ -22,7 +22,11 @@ const desk = defineAgent({ name: 'desk', instructions: '', model, guardrails: [n
 
 const paused = await run(desk, 'When will it come?', { quarantine });
 if (paused.status !== 'interrupted') throw new Error(paused.status);
-const id = paused.approvals[0]?.id ?? '';
+const [approval] = paused.approvals;
+if (approval?.surface !== 'output') throw new Error('no answer waits');
+const { text } = await readQuarantined(quarantine, approval);
+console.log(text); // to the person who decides
+const { id } = approval;
 const rejected = await resume(desk, paused.log, { quarantine, decisions: { [id]: { reject: 'make no promises' } } });
 // #endregion
 assert.ok(!JSON.stringify(paused).includes('guarantee delivery'));

@@ -124,6 +124,19 @@ describe('a standing decision', () => {
     expect(tools.paid).toEqual(inOrders(1, 2, 3));
   });
 
+  it('answers nothing in a run that ignores it, and holds again in the next', async () => {
+    const session = { store: memorySession(), id: 's' };
+    const tools = payments();
+    const agent = (cents: number) => agentOf([call('o1', cents), say('Done.')], tools);
+    waiting(await run(agent(1), 'one', { session, runId: 'r' }));
+    await resume(agent(1), session, { decisions: { 'r/p1': forOrder } });
+    const asked = waiting(await run(agent(2), 'two', { session, standing: 'ignore' }));
+    expect(idsOf(waiting(await resume(agent(2), session, { standing: 'ignore' })))).toEqual(idsOf(asked));
+    expect(tools.paid).toEqual(inOrders(1));
+    expect((await resume(agent(2), session)).status).toBe('completed');
+    expect(tools.paid).toEqual(inOrders(1, 2));
+  });
+
   it('ends when its agent hands over, also when that agent comes back', async () => {
     const tools = payments();
     const model = scriptedModel({

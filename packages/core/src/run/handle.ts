@@ -51,6 +51,7 @@ export interface Settings {
   readonly view: View<never> | undefined;
   readonly quarantine: QuarantineStore | undefined;
   readonly signer?: ApprovalSigner | undefined;
+  readonly ignoresStanding?: boolean | undefined;
   readonly concurrency: number;
   readonly model: Model | undefined;
   /** Laid over those of each agent. */

@@ -6,7 +6,7 @@ import { openApprovals } from './open-approvals.js';
 /** Answers what was just asked, or was asked before a cut, by a standing decision that holds for it now. The log says which. */
 export function answerByStanding(handle: RunHandle, approval: Approval): boolean {
   const { root, state } = handle;
-  if (root.log.standing.length === 0) return false;
+  if (root.log.standing.length === 0 || root.settings.ignoresStanding) return false;
   const asked = root.events.findLast((event) => event.type === 'approval.request' && event.approval.id === approval.id);
   // One reading of the clock: the decision holds at the time that the event tells.
   const now = root.clock.now();

@@ -109,6 +109,8 @@ export interface SharedOptions<C> {
   readonly quarantine?: QuarantineStore | undefined;
   /** Sign approvals: each in the result has a `token`, and `resume` takes decisions only with theirs. */
   readonly approvals?: ApprovalSigning | undefined;
+  /** `ignore`: standing decisions of the session answer nothing here; people are asked. Default `use`. */
+  readonly standing?: 'use' | 'ignore' | undefined;
   /** For tools without a `project` of their own. */
   readonly project?: Projection<unknown, never, C> | undefined;
   /** What the model sees of the transcript. Default: everything. */
