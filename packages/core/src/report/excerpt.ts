@@ -21,5 +21,8 @@ function textOfPart(part: Part): string {
   return `[${part.type}${name}${part.mediaType === undefined ? '' : ` (${part.mediaType})`}${where}]`;
 }
 
-/** JSON for people. */
-export const jsonText = (value: JsonValue): string => JSON.stringify(value, undefined, 2);
+/** JSON for people: in one line where that is short. */
+export function jsonText(value: JsonValue): string {
+  const lines = JSON.stringify(value, undefined, 2) ?? '';
+  return lines.length <= 80 ? lines.replaceAll(/\n */g, ' ') : lines;
+}

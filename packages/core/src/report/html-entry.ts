@@ -1,8 +1,11 @@
 // One entry of the timeline as markup.
+
+import type { JsonValue } from '../model/types.js';
+import { jsonText } from './excerpt.js';
 import type { Html } from './html.js';
 import { html } from './html.js';
 import type { Words } from './say.js';
-import { tellCount, tellCounted, tellDuration, tellSince, tellTime } from './say.js';
+import { isoTime, tellCount, tellCounted, tellDuration, tellSince } from './say.js';
 import type { Standing, Told, ToldPart } from './tell-entry.js';
 import { answerWords, approvalFacts, isNotable, tellAnswer, tellApproval, tellEntry, verdictFacts } from './tell-entry.js';
 import type { ReportApproval, ReportEntry, ReportText, ReportVerdict } from './types.js';
@@ -65,7 +68,7 @@ export function entryHtml(page: Page, entry: ReportEntry, { began, depth }: Spot
   const heading = level === 'h4' ? html`<h4 id="${id}-h">${head}</h4>` : html`<h6 id="${id}-h">${head}</h6>`;
   const fact = (content: Html): Html => html`<span>${content}</span>`;
   return html`<li class="entry tone-${toneOf(entry, told)}" id="${id}" tabindex="-1" aria-labelledby="${id}-h" ${fieldsOf(page, entry)}>
-<time datetime="${tellTime(entry.at)}" title="${tellTime(entry.at)}">${tellSince(entry.at - began)}</time>
+<time datetime="${isoTime(entry.at)}" title="${isoTime(entry.at)}">${tellSince(entry.at - began)}</time>
 <article aria-labelledby="${id}-h"><div class="head">${heading}${told.status && badge(told.status)}</div>
 <p class="meta">${fact(html`<span class="sr">agent </span><bdi class="agent">${entry.agent}</bdi>`)}${told.facts.map((each) => fact(words(each)))}${fact(html`event ${entry.seq}`)}</p>
 ${told.parts.map((part) => partHtml(page, part))}</article></li>
@@ -117,7 +120,7 @@ function allowsHtml(allowed: readonly ReportVerdict[]): Html {
 export function verdictHtml(verdict: ReportVerdict): Html {
   const { action, guardrail, version, reason, isVoid } = verdict;
   const { sign, tone } = answerWords(action);
-  return html`<div class="verdict${isVoid && ' void'}"><span class="sign ${tone}" aria-hidden="true">${sign}</span> <span class="did ${tone}">${tellAnswer(verdict)}</span> ${quote(guardrail)}${version !== undefined && html` ${quote(`version ${version}`)}`} <span class="how meta">${verdictFacts(verdict).map((fact) => html`<span>${fact}</span>`)}</span>${reason !== undefined && html`<span class="why" dir="auto">${reason}</span>`}</div>`;
+  return html`<div class="verdict${isVoid && ' void'}"><span class="sign ${tone}" aria-hidden="true">${sign}</span> ${quote(guardrail)}${version !== undefined && html` ${quote(`version ${version}`)}`} <span class="did ${tone}">${tellAnswer(verdict)}</span> <span class="how meta">${verdictFacts(verdict).map((fact) => html`<span>${fact}</span>`)}</span>${reason !== undefined && html`<span class="why" dir="auto">${reason}</span>`}</div>`;
 }
 
 function textHtml({ maxText }: Page, { label, text, isData, isChanged }: Extract<ToldPart, { type: 'text' }>): Html {
@@ -137,7 +140,7 @@ const beginOf = (text: string): string => text.slice(0, 160).split('\n').slice(0
 function pretty(text: string, left: number): string {
   if (left > 0 || !/^[[{]/.test(text) || text.includes('\n')) return text;
   try {
-    return JSON.stringify(JSON.parse(text), undefined, 2);
+    return jsonText(JSON.parse(text) as JsonValue);
   } catch {
     return text;
   }

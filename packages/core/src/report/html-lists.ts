@@ -5,7 +5,18 @@ import { html } from './html.js';
 import type { Page } from './html-entry.js';
 import { anchorOf, badge, quote, words } from './html-entry.js';
 import { tellCount, tellCounted, tellDuration, tellTime } from './say.js';
-import { answerWords, isNotable, sayLimits, standingOf, tellAnswer, tellCost, tellEntry, tellUsage } from './tell-entry.js';
+import {
+  answerWords,
+  isNotable,
+  levelWord,
+  sayLimits,
+  standingOf,
+  surfaceWord,
+  tellAnswer,
+  tellCost,
+  tellEntry,
+  tellUsage,
+} from './tell-entry.js';
 import type { GuardReport, ReportCounts, ReportEntry, ReportGuardrail, ReportRun, ReportShare, ReportStand } from './types.js';
 
 /** Longest list that a page shows. */
@@ -38,7 +49,7 @@ export function summaryHtml(report: GuardReport, entries: readonly ReportEntry[]
   const fact = (name: string, content: Html | string): Html => html`<dt>${name}</dt><dd>${content}</dd>`;
   return html`<section class="part" aria-labelledby="summary"><h2 id="summary">Summary</h2>
 <p class="about">How often guardrails answered, and what. Guardrails in shadow are logged, not obeyed, and count for themselves.</p>
-<dl class="tiles">${tile('answers of guardrails', counts.asked, '')}${tile('allowed', counts.allow, 'good')}${tile('rewrote', counts.rewrite, 'changed')}${tile('asked a person', counts.ask, 'waiting')}${tile('refused', counts.deny, 'bad')}${tile('stopped the run', counts.halt, 'bad')}${tile('guardrails failed', counts.failed, 'bad')}${tile('shadow objections', counts.shadow, 'changed')}</dl>
+<dl class="tiles">${tile('answers in all', counts.asked, '')}${tile('allowed', counts.allow, 'good')}${tile('rewrote', counts.rewrite, 'changed')}${tile('asked a person', counts.ask, 'waiting')}${tile('refused', counts.deny, 'bad')}${tile('stopped the run', counts.halt, 'bad')}${tile('failed', counts.failed, 'bad')}${tile('objected in shadow', counts.shadow, 'changed')}</dl>
 <dl class="facts">
 ${fact('Runs', html`${runsText(runs)}`)}
 ${fact('Time', `${tellTime(report.at)}, ${tellDuration(report.ms)}`)}
@@ -80,7 +91,7 @@ function issueHtml(entry: ReportEntry): Html {
   const deed =
     main === undefined
       ? html`${told.status?.words ?? 'noted'}`
-      : html`${quote(main.guardrail)} ${tellAnswer(main)} on ${main.surface}${others > 0 && html`, and ${tellCounted(others, 'more answer')}`}`;
+      : html`${quote(main.guardrail)} ${tellAnswer(main)} on ${surfaceWord(main.surface)}${others > 0 && html`, and ${tellCounted(others, 'more answer')}`}`;
   const why = main?.reason !== undefined && html`<span class="why" dir="auto">${main.reason}</span>`;
   return html`<li><span class="sign ${tone}" aria-hidden="true">${sign}</span><div><a href="#${anchorOf(entry)}">${told.kind} ${words(told.title)}</a>: ${deed}${told.status && html` ${badge(told.status)}`}${why}</div></li>`;
 }
@@ -137,7 +148,7 @@ ${
           counts,
           maxMs,
         }) => html`<li><h3>${quote(name)}${version !== undefined && html` ${quote(`version ${version}`)}`}</h3>
-<p class="meta"><span>${level} level</span><span>on ${surfaces.join(', ')}</span></p><p class="answers">${counted(counts)}</p>
+<p class="meta"><span>${levelWord(level)}</span><span>on ${surfaces.map(surfaceWord).join(', ')}</span></p><p class="answers">${counted(counts)}</p>
 <p class="meta"><span>asked ${tellCounted(counts.asked, 'time')}</span><span>${tellDuration(counts.ms)}</span><span>longest ${tellDuration(maxMs)}</span></p></li>`,
       )}</ul>`
 }</section>

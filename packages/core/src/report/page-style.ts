@@ -35,8 +35,8 @@ button,select,input[type=search]{background:var(--card);border:1px solid var(--s
 button{cursor:pointer;white-space:nowrap}
 button:hover,select:hover{border-color:var(--muted)}
 .tools{display:flex;gap:.5rem;flex:none}
-.tiles{display:grid;grid-template-columns:repeat(auto-fill,minmax(7.6rem,1fr));gap:.6rem}
-.tiles>div{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:.6rem .8rem;display:flex;flex-direction:column-reverse}
+.tiles{display:grid;grid-template-columns:repeat(8,1fr);gap:.5rem}
+.tiles>div{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:.6rem .8rem;display:flex;flex-direction:column-reverse;justify-content:flex-end}
 .tiles dt{font-size:.84rem;line-height:1.35;color:var(--muted)}
 .tiles dd{font-size:1.5rem;line-height:1.25;font-weight:620;font-variant-numeric:tabular-nums}
 .tiles .some.bad dd{color:var(--bad)}.tiles .some.waiting dd{color:var(--waiting)}.tiles .some.changed dd{color:var(--changed)}
@@ -127,11 +127,12 @@ dialog::backdrop{background:rgb(0 0 0/.45)}
 dialog dl{display:grid;grid-template-columns:max-content 1fr;gap:.3rem 1rem;margin:.8rem 0 1rem}
 dialog label{display:flex;gap:.5rem;align-items:center;margin-bottom:1rem}
 kbd{font:.85rem/1.5 var(--mono);border:1px solid var(--strong);border-bottom-width:2px;border-radius:4px;padding:0 .4em;background:var(--sunk)}
-@media (max-width:60rem){.filters .row{grid-template-columns:1fr 1fr 1fr}.filters .find{grid-column:1/3}}
+@media (max-width:60rem){.tiles{grid-template-columns:repeat(4,1fr)}.filters .row{grid-template-columns:1fr 1fr 1fr}.filters .find{grid-column:1/3}}
 @media (max-width:44rem){
 .wide{padding:0 1rem}
 header.top{padding:1.4rem 0 1.1rem}
 h1{font-size:1.4rem}
+.tiles{grid-template-columns:1fr 1fr}
 .facts{grid-template-columns:1fr;gap:0}.facts dd{margin-bottom:.4rem}
 .filters{position:static}
 .filters .row{grid-template-columns:1fr 1fr}.filters .find{grid-column:1/-1}
@@ -159,4 +160,4 @@ a{color:inherit;text-decoration:none}
 `;
 
 /** sha256 of the style sheet, base64, for the page's policy. */
-export const pageStyleHash = 'bavZ6EcwC4V9PfstUBCv9dHBWmxB+PhfX7Y3JMrLK+4=';
+export const pageStyleHash = 'TkD3cfJp+3pGIDaVz5SRZ0xY2EYwchTTbn7gt20fEB4=';

@@ -5,8 +5,10 @@ import {
   answerWords,
   approvalFacts,
   isNotable,
+  levelWord,
   sayLimits,
   standingOf,
+  surfaceWord,
   tellAnswer,
   tellApproval,
   tellEntry,
@@ -33,7 +35,7 @@ export function reportMarkdown(report: GuardReport, options: ReportMarkdownOptio
   lines.push('', '## Guardrails', '');
   for (const { name, version, level, surfaces, counts, maxMs } of report.guardrails)
     lines.push(
-      `- ${code(name)}${version === undefined ? '' : ` version ${code(version)}`}, ${own(level)} level, on ${own(surfaces.join(', '))}: ${countsText(counts)}; ${tellDuration(counts.ms)}, longest ${tellDuration(maxMs)}`,
+      `- ${code(name)}${version === undefined ? '' : ` version ${code(version)}`}, ${levelWord(level)}, on ${surfaces.map(surfaceWord).join(', ')}: ${countsText(counts)}; ${tellDuration(counts.ms)}, longest ${tellDuration(maxMs)}`,
     );
   lines.push('', '## Usage', '');
   for (const [kind, shares] of [
@@ -157,8 +159,11 @@ function partLines(part: Told['parts'][number], indent: string): readonly string
 function boundaryLines({ surface, verdicts }: Extract<ToldPart, { type: 'boundary' }>, indent: string): readonly string[] {
   const isPlain = ({ action, failed, isVoid, shadow }: ReportVerdict): boolean => action === 'allow' && !failed && !isVoid && !shadow;
   const allowed = [...new Set(verdicts.filter(isPlain).map(({ guardrail }) => guardrail))];
-  const lines = verdicts.filter((verdict) => !isPlain(verdict)).map((verdict) => `${indent}- ${own(surface)}: ${verdictText(verdict)}`);
-  if (allowed.length > 0) lines.push(`${indent}- ${own(surface)}: ${answerWords('allow').sign} allowed by ${allowed.map(code).join(', ')}`);
+  const lines = verdicts
+    .filter((verdict) => !isPlain(verdict))
+    .map((verdict) => `${indent}- ${surfaceWord(surface)}: ${verdictText(verdict)}`);
+  if (allowed.length > 0)
+    lines.push(`${indent}- ${surfaceWord(surface)}: ${answerWords('allow').sign} allowed by ${allowed.map(code).join(', ')}`);
   return lines;
 }
 
@@ -180,7 +185,9 @@ function labelled(label: string, { text, chars }: ReportText, indent: string): r
 
 function standLines({ agent, seq, run, own: agents, tools }: ReportStand): readonly string[] {
   const names = (entries: ReportStand['run']): string =>
-    entries.length === 0 ? 'none' : entries.map(({ name, surfaces }) => `${code(name)} (${own(surfaces.join(', '))})`).join(', ');
+    entries.length === 0
+      ? 'none'
+      : entries.map(({ name, surfaces }) => `${code(name)} (${surfaces.map(surfaceWord).join(', ')})`).join(', ');
   return [
     `- ${words(say`${agent}`)}, from event ${tellCount(seq)} on`,
     `  - run: ${names(run)}`,

@@ -42,11 +42,17 @@ export function tellDuration(ms: number): string {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.floor(hours / 24)} d ${hours % 24} h`;
 }
 
-/** A point in time, in UTC. */
-export function tellTime(at: number): string {
+/** A point in time as machines write it; empty where it is none. */
+export function isoTime(at: number): string {
   const time = new Date(at);
-  return Number.isNaN(time.getTime()) ? 'unknown' : time.toISOString();
+  return Number.isNaN(time.getTime()) ? '' : time.toISOString();
 }
+
+/** A point in time, in UTC. */
+export const tellTime = (at: number): string =>
+  isoTime(at)
+    .replace('T', ' ')
+    .replace(/\.\d+Z$/, ' UTC') || 'unknown';
 
 /** Time since the beginning. */
 export const tellSince = (ms: number): string => (ms < 60_000 ? `+${(Math.max(0, ms) / 1_000).toFixed(3)} s` : `+${tellDuration(ms)}`);

@@ -63,6 +63,12 @@ export interface Standing {
 /** The words for a name; a log of another version may hold names that this one does not know. */
 const lookUp = <T>(table: Readonly<Record<string, T>>, name: string, otherwise: T): T =>
   (Object.hasOwn(table, name) ? table[name] : undefined) ?? otherwise;
+const surfaceNames: readonly string[] = ['input', 'toolInput', 'toolOutput', 'handoff', 'output'] satisfies readonly Surface[];
+/** A surface's name, in our own words. */
+export const surfaceWord = (surface: string): string => (surfaceNames.includes(surface) ? surface : 'an unknown surface');
+/** A guardrail's level, in our own words. */
+export const levelWord = (level: string): string => (['run', 'agent', 'tool'].includes(level) ? `${level} level` : 'an unknown level');
+
 const unheard: Standing = { tone: 'waiting', words: 'in a state of which this version knows nothing' };
 
 const runStatuses: Readonly<Record<ReportRun['status'], Standing>> = {
@@ -172,7 +178,7 @@ export function tellAnswer({ action, shadow, isVoid }: ReportVerdict): string {
 /** Where and how a guardrail answered. */
 export function verdictFacts(verdict: ReportVerdict): readonly string[] {
   const { action, level, phase, revision, ms, failed, shadow, beside, projected, isVoid, places, size } = verdict;
-  const facts = [`${level} level`, phase, `revision ${tellCount(revision)}`, tellDuration(ms)];
+  const facts = [levelWord(level), phase === 'rewrite' ? 'rewrite' : 'check', `revision ${tellCount(revision)}`, tellDuration(ms)];
   if (action === 'rewrite') facts.push(places === undefined ? 'the whole anew' : `in ${tellCounted(places, 'place')}`);
   if (failed) facts.push('the guardrail failed');
   if (shadow) facts.push('in shadow: not obeyed');
@@ -218,7 +224,7 @@ const textPart = (label: string, text: ReportText | undefined, { isData = false,
 const sayRefusal = ({ action, surface, by, reason, failed }: Refusal): Words => {
   const deed = action === 'halt' ? 'Stopped' : 'Refused';
   const how = failed ? ', which failed' : '';
-  return [...say`${[deed]} by ${by}${[how]} on ${[surface]}: `, { quote: reason }];
+  return [...say`${[deed]} by ${by}${[how]} on ${[surfaceWord(surface)]}: `, { quote: reason }];
 };
 const refusalNote = (refusal: Refusal | undefined): ToldPart[] => (refusal === undefined ? [] : [note('bad', sayRefusal(refusal))]);
 const approvalParts = (approvals: readonly ReportApproval[]): ToldPart[] => approvals.map((approval) => ({ type: 'approval', approval }));
@@ -230,7 +236,7 @@ function tellInput(entry: InputEntry): Told {
   const { isAccepted, items, judged, verdicts } = entry;
   return {
     kind: 'Input',
-    title: isAccepted ? say`${items.length} ${[items.length === 1 ? 'item' : 'items']} passed` : say`nothing passed`,
+    title: isAccepted ? [`of ${tellCounted(items.length, 'item')}`] : [', nothing of it passed'],
     status: isAccepted ? undefined : { tone: 'bad', words: 'not accepted' },
     facts: judged > 0 ? [say`${[tellCounted(judged, 'item')]} of the history judged again`] : [],
     parts: [
