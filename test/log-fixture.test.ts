@@ -41,3 +41,11 @@ it('a log of another version, or a damaged one, is refused before anything is ru
     (error: Error) => !error.message.includes('CANARY'),
   );
 });
+
+it('a log that is still a text is refused in words that say to parse it, and do not quote it', async () => {
+  const { triage } = makeDesk();
+  await expect(resume(triage, JSON.stringify(read('0.1.0')) as never).result).rejects.toMatchObject({
+    code: 'LOG_INVALID',
+    message: 'The log is a text. Give it parsed, as it was in `result.log`: JSON.parse(text).',
+  });
+});

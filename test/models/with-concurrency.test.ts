@@ -244,6 +244,7 @@ describe('withConcurrency', () => {
   it.each([
     ['no limit', undefined, 'withConcurrency was given no `limit`. Give how many calls may run at once: { limit: 4 }.'],
     ['a limit of nothing', { limit: 0 }, 'withConcurrency was given 0 as its option `limit`. Give a whole number from 1, or Infinity.'],
+    ['a bare number', 4, 'withConcurrency was given 4 as its options. Give an object with limit.'],
     ['an unknown option', { limit: 1, rate: 3 }, 'withConcurrency has no option "rate". Its options are limit.'],
   ])('refuses %s', (_what, options, message) => {
     expect(() => withConcurrency(plays([]), options as never)).toThrow(message);

@@ -198,7 +198,7 @@ export class DefinitionReader<K extends string> {
     } catch {
       // A list that cannot be read is refused like what is none.
     }
-    return this.refuse(name, 'Give a list.');
+    return this.refuse(name, typeof value === 'string' ? `Give a list: [${JSON.stringify(value.slice(0, 60))}].` : 'Give a list.');
   }
 
   /** A frozen copy of plain JSON. */

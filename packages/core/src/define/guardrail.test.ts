@@ -104,7 +104,7 @@ test.each<[string, unknown, string]>([
     { ...fits, on: undefined },
     'Guardrail own-orders stands on no surface. Give `on` a list of input, toolInput, toolOutput, handoff, output.',
   ],
-  ['a surface that is no list', { ...fits, on: 'input' }, 'Guardrail own-orders has "input" as `on`. Give a list.'],
+  ['a surface that is no list', { ...fits, on: 'input' }, 'Guardrail own-orders has "input" as `on`. Give a list: ["input"].'],
   [
     'an unknown surface',
     { ...fits, on: ['tool_input'] },

@@ -37,7 +37,10 @@ export function readOptions<T extends object>(
 ): T {
   if (given === undefined) return defaults;
   if (typeof given !== 'object' || given === null || Array.isArray(given))
-    throw new GuardloopError('CONFIG_INVALID', `${owner} was given ${describe(given)} as its options. Give an object.`);
+    throw new GuardloopError(
+      'CONFIG_INVALID',
+      `${owner} was given ${describe(given)} as its options. Give an object with ${Object.keys(rules).join(', ')}.`,
+    );
   const options: Record<string, unknown> = Object.fromEntries(Object.entries(defaults));
   for (const [name, value] of Object.entries(given)) {
     if (!Object.hasOwn(rules, name))
