@@ -99,7 +99,7 @@ function findStep(script: Script, request: ModelRequest): Step {
   const have =
     steps === undefined
       ? `no steps for agent ${request.agent}`
-      : `${steps.length} steps${isList(script) ? '' : ` for agent ${request.agent}`}`;
+      : `${steps.length} ${steps.length === 1 ? 'step' : 'steps'}${isList(script) ? '' : ` for agent ${request.agent}`}`;
   throw new GuardloopError(
     'MODEL_FAILED',
     `The script has ${have}, but turn ${turn} of agent ${request.agent} was asked for. Add a step, or give steps by agent: { ${request.agent}: [...] }.`,

@@ -14,15 +14,11 @@ export interface Drained extends ModelAnswer {
   readonly events: readonly ModelEvent[];
 }
 
-/** A whole answer. Its events are held to the contract, and the signal to be free of listeners after it. */
+/** A whole answer. Its events are held to the contract. */
 export async function drain(model: Model, request: ModelRequest, options: Partial<StreamOptions> = {}): Promise<Drained> {
   const { signal = new AbortController().signal } = options;
   const events: ModelEvent[] = [];
-  try {
-    for await (const event of model.stream(request, { ...options, signal })) events.push(event);
-  } finally {
-    expectNoListeners(signal);
-  }
+  for await (const event of model.stream(request, { ...options, signal })) events.push(event);
   expectOrder(events);
   const answer = await collect(replay(events));
   expect(answer.end, 'a stream that does not throw has an end event').toBeDefined();
@@ -44,7 +40,6 @@ export async function failure(model: Model, request: ModelRequest, options: Part
     if (!GuardloopError.is(error)) throw new Error(`The model threw ${String(error)}, expected a GuardloopError.`, { cause: error });
     expect(typesOf(events), 'a failed stream has no end event').not.toContain('end');
     expect(typesOf(events), 'a failed stream gives out no call').not.toContain('tool.call');
-    expectNoListeners(signal);
     return { error, events };
   }
   throw new Error(`The model did not throw, but gave ${typesOf(events).join(', ')}.`);
@@ -62,8 +57,9 @@ function expectOrder(events: readonly ModelEvent[]): void {
   expect(order.filter((rank) => rank === 3)).toHaveLength(1);
 }
 
-export function expectNoListeners(signal: AbortSignal): void {
-  expect(getEventListeners(signal, 'abort'), 'listeners left on the signal').toHaveLength(0);
+export function expectNoListeners(signal: AbortSignal, when: string): void {
+  const left = `listeners left on the signal ${when} (fetch leaves one on any signal: give it a signal of the call's own, as HttpCall does)`;
+  expect(getEventListeners(signal, 'abort'), left).toHaveLength(0);
 }
 
 export async function waitFor(isTrue: () => boolean): Promise<void> {

@@ -14,7 +14,32 @@ const answer: BenchReply = {
   ],
 };
 
+const replies: readonly BenchReply[] = [
+  answer,
+  { type: 'length', text: 'Let me' },
+  { type: 'refusal' },
+  { type: 'status', status: 503, secret: 'down' },
+  { type: 'unfinished', text: 'Let me' },
+  { type: 'broken', text: 'Let me' },
+  { type: 'empty' },
+];
+
 export function testModelAborts(use: () => ModelBench): void {
+  it('no listener is left on the signal after an answer, whole or cut, a refusal or a failure', async () => {
+    const bench = use();
+    for (const reply of replies) {
+      bench.reply(reply);
+      const { signal } = new Aborter();
+      await settled(bench.model.stream(requestOf(hello), { signal }));
+      expectNoListeners(signal, `after the reply "${reply.type}"`);
+    }
+    if (bench.retryingModel === undefined) return;
+    bench.reply({ type: 'status', status: 503, secret: 'down', retryAfter: 0 }, answer);
+    const { signal } = new Aborter();
+    await settled(bench.retryingModel.stream(requestOf(hello), { signal }));
+    expectNoListeners(signal, 'after a second attempt');
+  });
+
   it('nothing is sent when the signal was aborted before', async () => {
     const bench = use();
     bench.reply(answer);
@@ -38,7 +63,7 @@ export function testModelAborts(use: () => ModelBench): void {
     await expect(reading).rejects.toBeDefined();
     expect(performance.now() - abortedAt).toBeLessThan(promptMs);
     expect(events).toEqual([{ type: 'text.delta', text: 'Hel' }]);
-    expectNoListeners(signal);
+    expectNoListeners(signal, 'after an abort');
     await waitFor(() => bench.left === 1);
   });
 
@@ -55,6 +80,7 @@ export function testModelAborts(use: () => ModelBench): void {
       const { error } = await reading;
       expect(performance.now() - abortedAt).toBeLessThan(promptMs);
       expect(error.isRetryable).toBe(false);
+      expectNoListeners(signal, 'after an abort');
       await waitFor(() => bench.left === 1);
     },
   );
@@ -78,7 +104,7 @@ export function testModelAborts(use: () => ModelBench): void {
       }
       const isWhole = typesOf(events).at(-1) === 'end';
       expect(GuardloopError.is(error), `aborted after event ${at} of ${length}, ended: ${isWhole}`).toBe(!isWhole);
-      expectNoListeners(signal);
+      expectNoListeners(signal, `after an abort at event ${at}`);
     }
   });
 
@@ -88,12 +114,8 @@ export function testModelAborts(use: () => ModelBench): void {
       bench.reply(answer);
       const { signal, abort } = new Aborter();
       setTimeout(abort, waitMs);
-      try {
-        for await (const event of bench.model.stream(requestOf(hello), { signal })) expect(event).toBeDefined();
-      } catch (error) {
-        expect(GuardloopError.is(error), String(error)).toBe(true);
-      }
-      expectNoListeners(signal);
+      await settled(bench.model.stream(requestOf(hello), { signal }));
+      expectNoListeners(signal, `after an abort at ${waitMs} ms`);
     }
   });
 
@@ -111,6 +133,7 @@ export function testModelAborts(use: () => ModelBench): void {
     await reading;
     expect(performance.now() - abortedAt).toBeLessThan(promptMs);
     expect(bench.requests).toHaveLength(1);
+    expectNoListeners(signal, 'after an abort');
   });
 
   it('a reader that leaves, after whichever event, leaves the connection and no listener', async () => {
@@ -119,7 +142,7 @@ export function testModelAborts(use: () => ModelBench): void {
     const { signal } = new Aborter();
     for await (const event of bench.model.stream(requestOf(hello), { signal })) if (event.type === 'text.delta') break;
     await waitFor(() => bench.left === 1);
-    expectNoListeners(signal);
+    expectNoListeners(signal, 'after its reader left');
 
     bench.reply(answer);
     const { length } = (await drain(bench.model, requestOf(hello))).events;
@@ -132,9 +155,18 @@ export function testModelAborts(use: () => ModelBench): void {
         seen += 1;
         if (seen === at) break;
       }
-      expectNoListeners(later.signal);
+      expectNoListeners(later.signal, `after its reader left at event ${at}`);
     }
   });
+}
+
+/** Reads to the end, or to the failure. */
+async function settled(stream: AsyncIterable<ModelEvent>): Promise<void> {
+  try {
+    for await (const event of stream) expect(event).toBeDefined();
+  } catch (error) {
+    expect(GuardloopError.is(error), String(error)).toBe(true);
+  }
 }
 
 class Aborter {

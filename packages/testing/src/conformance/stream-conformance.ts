@@ -25,6 +25,8 @@ export interface StreamConformanceOptions {
  * ```
  */
 export function streamConformance(name: string, { model, recordings, cuts = 60 }: StreamConformanceOptions): void {
+  if (recordings.length === 0)
+    throw new Error(`streamConformance('${name}') was given no recording. Put NAME.sse and NAME.json into the folder that is read.`);
   const replayed = (recording: RecordedStream, chunks: readonly Uint8Array[]): Promise<Outcome> =>
     outcomeOf(
       model(async () => responseOf(recording, chunks)),
