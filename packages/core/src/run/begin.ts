@@ -66,7 +66,7 @@ export async function beginRun(start: AgentSpec, input: unknown, door: Door): Pr
 async function enterRun({ start, agents, input, runId, given, limits }: NewRun, door: Door, place: Place): Promise<RunHandle> {
   const { options } = door;
   const { session } = place;
-  const { root, attach, announce } = makeRoot(door, session ? await loadEvents(session) : [], place);
+  const { root, attach, announce } = makeRoot(door, session ? await loadEvents(session, door) : [], place);
   if (root.log.runs.has(runId))
     throw new GuardloopError('CONFIG_INVALID', `The session has a run ${runId} already. Give another runId, or none.`);
   const before = root.log.root;
@@ -98,7 +98,7 @@ async function enterRun({ start, agents, input, runId, given, limits }: NewRun, 
   publisher.publish(event);
   const state = root.log.runs.get(runId);
   if (state === undefined) throw new GuardloopError('INTERNAL', `The run ${runId} was not entered into its log.`);
-  if (root.writer) await fence(root);
+  if (root.writer) await fence(root, door);
   announce();
   const handle = new RunHandle(root, state, { agents });
   attach(handle);
@@ -124,7 +124,7 @@ export async function beginResume(start: AgentSpec, target: unknown, door: Door)
   const isSession = typeof target === 'object' && target !== null && 'store' in target;
   const session = isSession ? readSession(target) : undefined;
   if (session === undefined) return enterResume(start, { agents, load: () => readLog(target) }, { door, place: nowhere });
-  const load = () => loadEvents(session);
+  const load = () => loadEvents(session, door);
   return inTurn(session, door, (place) => enterResume(start, { agents, load }, { door, place }));
 }
 
@@ -186,7 +186,7 @@ async function enterResume(
   });
   for (const { run, draft } of events) new RunHandle(root, run, { agents }).append(draft);
   answerOpenByStanding(handle, decisions);
-  await fence(root);
+  await fence(root, door);
   announce();
   return handle;
 }

@@ -56,7 +56,7 @@ class CallInfo {
     if (this.controller === undefined) {
       const controller = new AbortController();
       this.controller = controller;
-      this.off = this.handle.onStop(() => controller.abort(this.handle.signal.reason));
+      this.off = this.handle.onStop(() => controller.abort(this.handle.stopReason));
     }
     return this.controller.signal;
   }

@@ -104,16 +104,17 @@ export class Info {
     if (this.controller === undefined) {
       const controller = new AbortController();
       this.controller = controller;
-      if (this.matter.graceMs === undefined) this.off = this.handle.onStop(() => controller.abort());
+      if (this.matter.graceMs === undefined) this.off = this.handle.onStop(() => controller.abort(this.handle.stopReason));
     }
     return this.controller.signal;
   }
-  end(isAborted: boolean): void {
+  /** `isAborted`: nobody waits for the answer any more; `reason` says why. */
+  end(isAborted: boolean, reason?: unknown): void {
     if (this.isOver) return;
     this.isOver = true;
     this.off?.();
     this.off = undefined;
-    if (isAborted) this.controller?.abort();
+    if (isAborted) this.controller?.abort(reason);
   }
 }
 
@@ -185,7 +186,7 @@ class Session<V> {
 
   private async absorbLater(index: number, given: PromiseLike<unknown>, { placed, began, info }: Asking): Promise<Ruling<V>> {
     const settled = await this.waitFor(given, placed.spec, this.admission);
-    info.end(settled.kind !== 'value');
+    endAsking(info, settled, placed.spec);
     if (settled.kind === 'stopped') return this.stopped();
     const ruling = await this.absorb(placed, settled.kind === 'value' ? settled.value : failure, began);
     return ruling ?? this.rewrites(index + 1);
@@ -310,7 +311,7 @@ class Session<V> {
     }: { readonly given: PromiseLike<unknown>; readonly began: number; readonly info: Info; readonly group: Group },
   ): Promise<void> {
     const settled = await this.waitFor(given, entry.placed.spec, entry.admission);
-    info.end(settled.kind !== 'value');
+    endAsking(info, settled, entry.placed.spec);
     if (settled.kind === 'stopped') {
       group.isStopped = true;
       return;
@@ -468,6 +469,11 @@ interface Group {
   giveUp: (() => void) | undefined;
 }
 const isHalt = ({ placed, answer }: Asked): boolean => answer?.action === 'halt' && !placed.spec.shadow;
+
+function endAsking(info: Info, { kind }: Settled<unknown>, { name, timeoutMs }: GuardrailSpec): void {
+  const reason = kind === 'late' ? new DOMException(`${name} took longer than ${timeoutMs} ms.`, 'TimeoutError') : undefined;
+  info.end(kind !== 'value', reason);
+}
 
 /** What is given for a guardrail that threw or was late. */
 const failure = Symbol('failure');

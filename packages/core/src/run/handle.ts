@@ -112,6 +112,7 @@ export class RunHandle {
   stop: Stop | undefined;
   /** When the run was stopped. */
   private stoppedAt = 0;
+  private reason: unknown;
   /** Computed once per activation of an agent. */
   plan: Plan | undefined;
   /** Inputs of the calls of this turn, by call id, as they were prepared. */
@@ -168,7 +169,7 @@ export class RunHandle {
   get signal(): AbortSignal {
     if (this.controller === undefined) {
       this.controller = new AbortController();
-      if (this.stop) this.controller.abort(stopReason(this.stop));
+      if (this.stop) this.controller.abort(this.stopReason);
     }
     return this.controller.signal;
   }
@@ -254,7 +255,7 @@ export class RunHandle {
     this.stop = stop;
     this.stoppedAt = this.root.clock.now();
     for (const listener of [...(this.stopListeners ?? [])]) listener();
-    this.controller?.abort(stopReason(stop));
+    this.controller?.abort(this.stopReason);
   }
 
   /** Stops the run when its active time is used up; returns what takes the timer off. */
@@ -284,6 +285,12 @@ export class RunHandle {
     if (at < 0) return;
     if (listeners?.length === 1) this.stopListeners = undefined;
     else listeners?.splice(at, 1);
+  }
+
+  /** What the signals of a stopped run are aborted with: the caller's own reason, in child runs too, or what names the cause. */
+  get stopReason(): unknown {
+    if (this.stop) this.reason ??= (this.stop.kind === 'parent' ? this.parent?.stopReason : undefined) ?? reasonOf(this.stop);
+    return this.reason;
   }
 
   /** Milliseconds since the run was stopped; 0 while it goes on. */
@@ -344,7 +351,7 @@ export class RunHandle {
     if (writer === undefined) return;
     for (let wait = writer.barrier(); wait; wait = writer.barrier()) {
       const settled = await this.wait(wait, undefined, this.sinceStopMs + graceMs);
-      if (settled.kind === 'stopped') writer.giveUp(this.signal.reason);
+      if (settled.kind === 'stopped') writer.giveUp(this.stopReason);
     }
   }
 }
@@ -379,7 +386,7 @@ function committedMatter(draft: LogDraft, run: string): string | undefined {
 /** How long started effects, and the store, may take to settle after a halt or cancel, milliseconds. */
 export const graceMs = 2_000;
 
-function stopReason(stop: Stop): unknown {
+function reasonOf(stop: Stop): unknown {
   switch (stop.kind) {
     case 'cancel':
       return stop.reason ?? new DOMException('The run was cancelled.', 'AbortError');

@@ -3,6 +3,7 @@ import type { LogEvent } from '../state/events.js';
 import { fold } from '../state/fold.js';
 import { readLog } from '../state/log.js';
 import type { LogState } from '../state/state.js';
+import { beforeEntry, late } from './before-entry.js';
 import type { Channel } from './channel.js';
 import type { Root, RunHandle } from './handle.js';
 import { loop } from './loop.js';
@@ -107,10 +108,10 @@ export async function inTurn(session: SessionReference, door: Door, enter: (plac
   }
 }
 
-export async function loadEvents({ store, id }: SessionReference): Promise<readonly LogEvent[]> {
-  let events: readonly LogEvent[];
+export async function loadEvents({ store, id }: SessionReference, door: Door): Promise<readonly LogEvent[]> {
+  let events: readonly LogEvent[] | typeof late;
   try {
-    events = await store.load(id);
+    events = await beforeEntry(door, store.load(id));
   } catch (thrown) {
     if (GuardloopError.is(thrown)) throw thrown;
     throw new GuardloopError('STORE_FAILED', `The session store failed to load ${id}. Nothing was run; look at the cause.`, {
@@ -118,11 +119,19 @@ export async function loadEvents({ store, id }: SessionReference): Promise<reado
       isRetryable: true,
     });
   }
+  if (events === late)
+    throw new GuardloopError(
+      'STORE_FAILED',
+      `The session store did not load ${id} in time: the run was aborted, and could wait no longer. Nothing was run; look at the store.`,
+      { cause: door.options.signal?.reason, isRetryable: true },
+    );
   return readLog({ version: 1, events });
 }
 
 /** Writes what enters the run, and waits for it: the loser of two writers shows and does nothing. */
-export async function fence(root: Root): Promise<void> {
-  for (let wait = root.writer?.barrier(); wait; wait = root.writer?.barrier()) await wait;
-  if (root.writer?.failure) throw root.writer.failure;
+export async function fence({ writer }: Root, door: Door): Promise<void> {
+  for (let wait = writer?.barrier(); wait; wait = writer?.barrier()) {
+    if ((await beforeEntry(door, wait)) === late) writer?.giveUp(door.options.signal?.reason);
+  }
+  if (writer?.failure) throw writer.failure;
 }

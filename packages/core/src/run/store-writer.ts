@@ -47,7 +47,7 @@ export class StoreWriter {
     this.fail(
       new GuardloopError(
         'STORE_FAILED',
-        `The session store did not say in time that it holds the end of the run in ${this.id}: the run was stopped, and could wait no longer. Look at the store, then resume the run from what it holds.`,
+        `The session store did not say in time that it holds what was written to ${this.id}: the run was stopped, and could wait no longer. Look at the store, then resume the run from what it holds.`,
         { cause, isRetryable: true },
       ),
     );

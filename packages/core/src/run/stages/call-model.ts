@@ -97,7 +97,7 @@ function open(
   }
   // A call beside its checks can be aborted alone; any other lives as long as the run.
   const controller = beside ? new AbortController() : undefined;
-  const off = controller && handle.onStop(() => controller.abort(handle.signal.reason));
+  const off = controller && handle.onStop(() => controller.abort(handle.stopReason));
   const signal = controller?.signal ?? handle.signal;
   let events: AsyncIterator<ModelEvent>;
   try {
