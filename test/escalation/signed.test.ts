@@ -249,6 +249,10 @@ describe('a service that shows an approval', () => {
         valid: false,
         why: 'other',
       });
+    const endless: { self?: unknown } = {};
+    endless.self = endless;
+    for (const odd of [{}, endless, { ...approval, input: 1n }, null])
+      expect(await verifyApproval(token, secret, { approval: odd as never })).toEqual({ valid: false, why: 'other' });
     for (const nothing of ['', '.', 'x', undefined, null, {}])
       expect(await verifyApproval(nothing as never, secret)).toEqual({ valid: false, why: 'altered' });
   });
@@ -358,6 +362,11 @@ describe('keys that are none', () => {
     ['a number', () => 7],
     ['an object', () => ({ secret })],
     ['a list with a short one', () => [secret, 'secret-but-short']],
+    ['several that are wrong', () => [{ algorithm: { name: 'HMAC', hash: { name: 'SHA-256' } } }, 'secret-but-short', 7]],
+    [
+      'what only looks like a key',
+      () => ({ algorithm: { name: 'HMAC', hash: { name: 'SHA-256' } }, usages: ['sign', 'verify'], type: 'secret' }),
+    ],
     ['a key for something else', () => crypto.subtle.generateKey({ name: 'AES-GCM', length: 256 }, false, ['encrypt'])],
     ['a key with another hash', () => crypto.subtle.generateKey({ name: 'HMAC', hash: 'SHA-1' }, false, ['sign', 'verify'])],
     [

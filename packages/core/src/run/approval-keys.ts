@@ -14,7 +14,7 @@ const leastBytes = 32;
 const algorithm = { name: 'HMAC', hash: 'SHA-256' } as const;
 const expected = `Give at least ${leastBytes} random bytes, a text of at least ${leastBytes} bytes, or a CryptoKey for HMAC with SHA-256 that may verify; the first of several must also sign.`;
 
-/** The keys, the first for signing. Throws CONFIG_INVALID, and rejects with it for a key that WebCrypto does not take. Keeps no copy of their bytes. */
+/** The keys, the first for signing. Throws CONFIG_INVALID, or rejects with it. Keeps no copy of their bytes. */
 export function readApprovalKeys(given: unknown, place: string): Promise<readonly CryptoKey[]> {
   const keys = isList(given) ? given : [given];
   if (keys.length === 0) invalid(`${place} has no key. ${expected}`);
@@ -24,12 +24,12 @@ export function readApprovalKeys(given: unknown, place: string): Promise<readonl
   return imported;
 }
 
-function importKey(
-  key: unknown,
-  { place, mustSign }: { readonly place: string; readonly mustSign: boolean },
-): CryptoKey | Promise<CryptoKey> {
+/** Of whatever realm. */
+const isBytes = (value: unknown): value is Uint8Array => Object.prototype.toString.call(value) === '[object Uint8Array]';
+
+async function importKey(key: unknown, { place, mustSign }: { readonly place: string; readonly mustSign: boolean }): Promise<CryptoKey> {
   // What a key is is never described: it may be the secret.
-  const bytes = typeof key === 'string' ? new TextEncoder().encode(key) : key instanceof Uint8Array ? Uint8Array.from(key) : undefined;
+  const bytes = typeof key === 'string' ? new TextEncoder().encode(key) : isBytes(key) ? Uint8Array.from(key) : undefined;
   if (bytes === undefined) {
     const { name } = (property(key, 'algorithm') ?? {}) as { readonly name?: unknown };
     if (name === undefined)
@@ -40,11 +40,22 @@ function importKey(
   return globalThis.crypto.subtle.importKey('raw', bytes, algorithm, false, ['sign', 'verify']);
 }
 
-function checkCryptoKey(key: CryptoKey, { place, mustSign }: { readonly place: string; readonly mustSign: boolean }): CryptoKey {
+async function checkCryptoKey(
+  key: CryptoKey,
+  { place, mustSign }: { readonly place: string; readonly mustSign: boolean },
+): Promise<CryptoKey> {
+  const refuse = (): never => invalid(`${place} has a CryptoKey that does not fit. ${expected}`);
   const { name, hash } = key.algorithm as KeyAlgorithm & { readonly hash?: { readonly name?: string } };
-  const isFit =
-    name === algorithm.name && hash?.name === algorithm.hash && key.usages.includes('verify') && (!mustSign || key.usages.includes('sign'));
-  return isFit ? key : invalid(`${place} has a CryptoKey that does not fit. ${expected}`);
+  if (name !== algorithm.name || hash?.name !== algorithm.hash) return refuse();
+  try {
+    // What only looks like a key shows it now, and not when something has run.
+    const { subtle } = globalThis.crypto;
+    if (mustSign) await subtle.sign(algorithm.name, key, new Uint8Array(1));
+    await subtle.verify(algorithm.name, key, new Uint8Array(leastBytes), new Uint8Array(1));
+    return key;
+  } catch {
+    return refuse();
+  }
 }
 
 /** The option `approvals`. Throws CONFIG_INVALID, without a word of the key. */

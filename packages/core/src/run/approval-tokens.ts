@@ -28,10 +28,10 @@ export interface ApprovalClaims {
 const encoder = new TextEncoder();
 /** So that a signature made for something else under the same key is none here. */
 const domain = 'guardloop approval 1\n';
-const form = /^([A-Za-z0-9_-]{1,8192})\.([0-9a-f]{64})$/;
+const form = /^([A-Za-z0-9_-]{1,65536})\.([0-9a-f]{64})$/;
 
 /** The digest of an approval as it is shown, without its token. */
-export function shownDigest(approval: Approval): Promise<string> {
+export async function shownDigest(approval: Approval): Promise<string> {
   const { token: _, ...shown } = approval as Approval & { readonly token?: string };
   return sha256Hex(canonicalJson(shown as unknown as JsonValue));
 }

@@ -1,3 +1,4 @@
+import { property } from '../define/definition-reader.js';
 import type { ToolSpec } from '../define/specs.js';
 import { GuardloopError } from '../errors.js';
 import type { JsonObject } from '../model/types.js';
@@ -59,7 +60,7 @@ export async function readAnswers(
 /** The decision itself: where approvals are signed, only with the token that was made for this one. */
 async function withoutToken(handle: RunHandle, approval: Approval, given: unknown): Promise<unknown> {
   const { signer } = handle.root.settings;
-  const isSigned = typeof given === 'object' && given !== null && 'token' in given;
+  const isSigned = property(given, 'token') !== undefined;
   if (signer === undefined) {
     if (isSigned)
       throw mismatch(
@@ -81,7 +82,8 @@ function readFields<K extends string>(given: unknown, names: readonly K[]): { re
   if (typeof given !== 'object' || given === null || Array.isArray(given)) return undefined;
   try {
     if (Reflect.ownKeys(given).some((key) => !(names as readonly unknown[]).includes(key))) return undefined;
-    return Object.fromEntries(names.map((name) => [name, (given as { readonly [field: string]: unknown })[name]])) as {
+    const own = names.filter((name) => Object.hasOwn(given, name));
+    return Object.fromEntries(own.map((name) => [name, (given as { readonly [field: string]: unknown })[name]])) as {
       readonly [N in K]?: unknown;
     };
   } catch {
@@ -101,8 +103,7 @@ function readGiven(approval: Approval, decision: unknown): Given {
   if (fields === undefined) throw misfit();
   const { approve, when, forMs, expiresAt, reject, edit, result } = fields;
   const isOfStanding = when !== undefined || forMs !== undefined || expiresAt !== undefined;
-  const hasResult =
-    'result' in (decision as object) && (result !== undefined || (reject === undefined && edit === undefined && approve === undefined));
+  const hasResult = 'result' in fields && (result !== undefined || (reject === undefined && edit === undefined && approve === undefined));
   const kinds = [approve !== undefined, reject !== undefined, edit !== undefined, hasResult].filter(Boolean).length;
   if (kinds !== 1 || (isOfStanding && approve === undefined)) throw misfit();
   if (approve === 'standing') return { kind: 'standing', when, forMs, expiresAt };

@@ -27,8 +27,6 @@ function auditGiven(audit: Audit, { event, approval }: Resolved, decision: Stand
     find(audit, event, 'a standing decision can only be given with the approval of a call, by a person');
   else if (!isFor(decision, approval) || !fits(decision, approval.input))
     find(audit, event, `the standing decision does not fit the call of ${approval.tool} that it was given for`);
-  if (decision.expiresAt !== undefined && !(event.at < decision.expiresAt))
-    find(audit, event, 'the standing decision had expired when it was given');
   audit.standing.push({ id: event.id, seq: event.seq, decision, endedBy: undefined });
 }
 
