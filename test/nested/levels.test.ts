@@ -1,5 +1,5 @@
 import type { RunResult } from '@guardloop/core';
-import { defineGuardrail, resume, run, stream, usageBy } from '@guardloop/core';
+import { defineGuardrail, deny, resume, run, stream, usageBy } from '@guardloop/core';
 import type { Script } from '@guardloop/testing';
 import { auditLog, callTool, normalLog, say } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
@@ -128,8 +128,8 @@ describe('three levels of agents as tools', () => {
   });
 
   it.each(levels)('say in words what went wrong in one below: a refusal of %s is a result for the one above', async (level: Level) => {
-    const refusing = { name: 'no', on: ['output'], check: () => ({ action: 'deny', reason: 'not said here' }) } as const;
-    const tree = makeTree({ script, guardrails: { [level]: [defineGuardrail(refusing)] } });
+    const refusing = defineGuardrail({ name: 'no', on: ['output'], check: () => deny('not said here') });
+    const tree = makeTree({ script, guardrails: { [level]: [refusing] } });
     const result = await ended(runIt(tree));
     if (level === 'front') {
       expect(result).toMatchObject({ status: 'blocked', by: 'no', reason: 'not said here' });
