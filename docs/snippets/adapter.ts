@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
-import type { Model } from '@guardloop/core';
 import { defineAgent, run } from '@guardloop/core';
 
 // #region wrap
+
+import type { Model } from '@guardloop/core';
+
 /** New behaviour of a model goes in as a function from model to model: here, how long its first words take. */
 export function withTiming(model: Model, note: (ms: number) => void): Model {
   return {

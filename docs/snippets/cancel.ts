@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { setTimeout as delay } from 'node:timers/promises';
-import { callTool, say, scriptedModel } from '@guardloop/testing';
 
 // #region cancel
 
+import { setTimeout as delay } from 'node:timers/promises';
 import { defineAgent, defineTool, run } from '@guardloop/core';
+import { callTool, say, scriptedModel } from '@guardloop/testing';
 import { z } from 'zod';
 
 const slow = defineTool({

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { failWith, say, scriptedModel } from '@guardloop/testing';
 
 // #region config
 
 import { defineAgent, GuardloopError, run } from '@guardloop/core';
+import { failWith, say, scriptedModel } from '@guardloop/testing';
 
 const model = scriptedModel([say('Hello.')]);
 try {

@@ -1,5 +1,5 @@
-import assert from 'node:assert/strict';
 // #region requests
+import assert from 'node:assert/strict';
 import { checkChatRequest, checkMessagesRequest } from '@guardloop/testing';
 
 const faults = checkChatRequest({

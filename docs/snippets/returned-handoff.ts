@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
-import { z } from 'zod';
+import { auditLog } from '@guardloop/testing';
 
 // #region returned
 
 import { defineAgent, defineTool, handoff, run } from '@guardloop/core';
+import { callTool, say, scriptedModel } from '@guardloop/testing';
+import { z } from 'zod';
 
 const fraud = defineAgent({ name: 'fraud', description: 'Suspicious payments.', instructions: 'Look into it.', model: scriptedModel([]) });
 const checkPayment = defineTool({

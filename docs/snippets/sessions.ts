@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
-import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
-import { z } from 'zod';
+import { auditLog } from '@guardloop/testing';
 
 // #region session
 
 import { defineAgent, memorySession, run } from '@guardloop/core';
+import { callTool, say, scriptedModel } from '@guardloop/testing';
 
 const session = { store: memorySession(), id: 'chat-1' };
 const model = scriptedModel((request) => say(`I have heard ${request.messages.filter(({ role }) => role === 'user').length}.`));
@@ -31,6 +31,7 @@ assert.equal(imported.status === 'completed' && imported.text, 'I have heard 2.'
 // #region unfinished
 
 import { defineTool, resume } from '@guardloop/core';
+import { z } from 'zod';
 
 const openDoor = defineTool({ name: 'open_door', description: 'Open.', input: z.object({}), approval: true, execute: () => 'open' });
 const porter = defineAgent({

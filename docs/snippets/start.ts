@@ -55,8 +55,10 @@ switch (result.status) {
   case 'interrupted': // result.approvals: ask a person, then `resume`
   case 'exhausted': // result.limit
   case 'cancelled':
-  case 'failed': // result.error
     console.log(result.status);
+    break;
+  case 'failed': // no key, for example
+    console.log(result.error.message);
 }
 // #endregion
 assert.match(result.status === 'completed' ? result.text : '', /shipped/);

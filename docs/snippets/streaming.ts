@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { auditLog, say, scriptedModel, think } from '@guardloop/testing';
+import { auditLog } from '@guardloop/testing';
 
 // #region watch
 
 import { allow, defineAgent, defineGuardrail, deny, stream } from '@guardloop/core';
+import { say, scriptedModel, think } from '@guardloop/testing';
 
 const polite = defineGuardrail({
   name: 'polite',
