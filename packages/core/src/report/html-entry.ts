@@ -7,7 +7,7 @@ import { html } from './html.js';
 import type { Words } from './say.js';
 import { isoTime, tellCount, tellCounted, tellDuration, tellSince } from './say.js';
 import type { Standing, Told, ToldPart } from './tell-entry.js';
-import { answerWords, approvalFacts, isNotable, tellAnswer, tellApproval, tellEntry, verdictFacts } from './tell-entry.js';
+import { approvalFacts, isNotable, markOf, tellAnswer, tellApproval, tellEntry, verdictFacts } from './tell-entry.js';
 import type { ReportApproval, ReportEntry, ReportText, ReportVerdict } from './types.js';
 
 /** Numbers that stand in the page for names, so that no name stands in an attribute that a script reads. */
@@ -28,6 +28,8 @@ export class Names {
 export interface Page {
   readonly agents: Names;
   readonly guardrails: Names;
+  /** Ids of the entries in the page. */
+  readonly anchors: ReadonlyMap<ReportEntry, string>;
   /** Longest text that is shown, in characters. */
   readonly maxText: number;
 }
@@ -39,10 +41,6 @@ export interface Spot {
   /** 0 in a run, 1 and more in child runs. */
   readonly depth: number;
 }
-
-/** Id of an entry in the page. */
-export const anchorOf = ({ seq, kind }: ReportEntry): string => `e${tellId(seq)}-${tellId(kind)}`;
-const tellId = (part: string | number): string => String(part).replace(/[^a-z0-9]/gi, '');
 
 /** Text that stands in the log, as an own piece of the line, however it is written. */
 export const quote = (text: string): Html => html`<code dir="auto">${text}</code>`;
@@ -62,14 +60,14 @@ export function toneOf(entry: ReportEntry, told: Told): string {
 
 export function entryHtml(page: Page, entry: ReportEntry, { began, depth }: Spot): Html {
   const told = tellEntry(entry);
-  const id = anchorOf(entry);
+  const id = page.anchors.get(entry) ?? '';
   const level = depth === 0 ? 'h4' : 'h6';
   const head = html`<span class="kind">${told.kind}</span> ${words(told.title)}`;
   const heading = level === 'h4' ? html`<h4 id="${id}-h">${head}</h4>` : html`<h6 id="${id}-h">${head}</h6>`;
   const fact = (content: Html): Html => html`<span>${content}</span>`;
-  return html`<li class="entry tone-${toneOf(entry, told)}" id="${id}" tabindex="-1" aria-labelledby="${id}-h" ${fieldsOf(page, entry)}>
+  return html`<li class="entry tone-${toneOf(entry, told)}" ${fieldsOf(page, entry)}>
 <time datetime="${isoTime(entry.at)}" title="${isoTime(entry.at)}">${tellSince(entry.at - began)}</time>
-<article aria-labelledby="${id}-h"><div class="head">${heading}${told.status && badge(told.status)}</div>
+<article id="${id}" tabindex="-1" aria-labelledby="${id}-h"><div class="head">${heading}${told.status && badge(told.status)}</div>
 <p class="meta">${fact(html`<span class="sr">agent </span><bdi class="agent">${entry.agent}</bdi>`)}${told.facts.map((each) => fact(words(each)))}${fact(html`event ${entry.seq}`)}</p>
 ${told.parts.map((part) => partHtml(page, part))}</article></li>
 `;
@@ -118,8 +116,8 @@ function allowsHtml(allowed: readonly ReportVerdict[]): Html {
 }
 
 export function verdictHtml(verdict: ReportVerdict): Html {
-  const { action, guardrail, version, reason, isVoid } = verdict;
-  const { sign, tone } = answerWords(action);
+  const { guardrail, version, reason, isVoid } = verdict;
+  const { sign, tone } = markOf(verdict);
   return html`<div class="verdict${isVoid && ' void'}"><span class="sign ${tone}" aria-hidden="true">${sign}</span> ${quote(guardrail)}${version !== undefined && html` ${quote(`version ${version}`)}`} <span class="did ${tone}">${tellAnswer(verdict)}</span> <span class="how meta">${verdictFacts(verdict).map((fact) => html`<span>${fact}</span>`)}</span>${reason !== undefined && html`<span class="why" dir="auto">${reason}</span>`}</div>`;
 }
 

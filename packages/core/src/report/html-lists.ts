@@ -3,12 +3,12 @@ import type { GuardEntry } from '../state/events.js';
 import type { Html } from './html.js';
 import { html } from './html.js';
 import type { Page } from './html-entry.js';
-import { anchorOf, badge, quote, words } from './html-entry.js';
+import { badge, quote, words } from './html-entry.js';
 import { tellCount, tellCounted, tellDuration, tellTime } from './say.js';
 import {
-  answerWords,
   isNotable,
   levelWord,
+  markOf,
   sayLimits,
   standingOf,
   surfaceWord,
@@ -71,29 +71,29 @@ function runsText(runs: readonly ReportRun[]): Html {
 }
 
 /** What a reader looks for first. */
-export function issuesHtml(entries: readonly ReportEntry[]): Html {
+export function issuesHtml({ anchors }: Page, entries: readonly ReportEntry[]): Html {
   const notable = entries.filter((entry) => isNotable(entry) && entry.kind !== 'end');
   return html`<section class="part" aria-labelledby="issues"><h2 id="issues">Stopped, changed or put to a person</h2>
 ${
   notable.length === 0
     ? html`<p class="about">Nothing: every answer was to allow.</p>`
-    : html`<ul class="issues">${rows(notable, 'entry', issueHtml)}</ul>`
+    : html`<ul class="issues">${rows(notable, 'entry', (entry) => issueHtml(entry, anchors.get(entry) ?? ''))}</ul>`
 }</section>
 `;
 }
 
-function issueHtml(entry: ReportEntry): Html {
+function issueHtml(entry: ReportEntry, anchor: string): Html {
   const told = tellEntry(entry);
   const stricter = entry.verdicts.filter(({ action, failed }) => action !== 'allow' || failed);
   const main = strictestOf(stricter);
-  const { sign, tone } = main === undefined ? { sign: '·', tone: told.status?.tone ?? 'plain' } : answerWords(main.action);
+  const { sign, tone } = main === undefined ? { sign: '·', tone: told.status?.tone ?? 'plain' } : markOf(main);
   const others = stricter.length - 1;
   const deed =
     main === undefined
       ? html`${told.status?.words ?? 'noted'}`
       : html`${quote(main.guardrail)} ${tellAnswer(main)} on ${surfaceWord(main.surface)}${others > 0 && html`, and ${tellCounted(others, 'more answer')}`}`;
   const why = main?.reason !== undefined && html`<span class="why" dir="auto">${main.reason}</span>`;
-  return html`<li><span class="sign ${tone}" aria-hidden="true">${sign}</span><div><a href="#${anchorOf(entry)}">${told.kind} ${words(told.title)}</a>: ${deed}${told.status && html` ${badge(told.status)}`}${why}</div></li>`;
+  return html`<li><span class="sign ${tone}" aria-hidden="true">${sign}</span><div><a href="#${anchor}">${told.kind} ${words(told.title)}</a>: ${deed}${told.status && html` ${badge(told.status)}`}${why}</div></li>`;
 }
 
 const order = ['allow', 'rewrite', 'ask', 'deny', 'halt'];

@@ -9,6 +9,7 @@ export const pageScript = `
   const byId = (id) => document.getElementById(id);
   const root = document.documentElement;
   const entries = find('.entry');
+  const cardOf = (entry) => entry.lastElementChild;
   const texts = new Map();
   const textOf = (entry) => {
     let text = texts.get(entry);
@@ -39,9 +40,9 @@ export const pageScript = `
   let current;
   const shown = () => entries.filter((entry) => !entry.hidden);
   const setCurrent = (entry) => {
-    if (current) current.tabIndex = -1;
+    if (current) cardOf(current).tabIndex = -1;
     current = entry;
-    if (current) current.tabIndex = 0;
+    if (current) cardOf(current).tabIndex = 0;
   };
   const apply = () => {
     const words = search.value.toLowerCase().split(/\\s+/).filter(Boolean);
@@ -77,7 +78,7 @@ export const pageScript = `
       apply();
     }
     setCurrent(entry);
-    entry.focus({ preventScroll: true });
+    cardOf(entry).focus({ preventScroll: true });
     entry.scrollIntoView({ block: 'nearest' });
   };
   const step = (by) => {
@@ -88,7 +89,7 @@ export const pageScript = `
   };
   document.addEventListener('click', (event) => {
     const link = event.target instanceof Element ? event.target.closest('a[href^="#e"]') : null;
-    const entry = link && byId(link.getAttribute('href').slice(1));
+    const entry = link && byId(link.getAttribute('href').slice(1))?.closest('.entry');
     if (!entry) return;
     event.preventDefault();
     show(entry);
@@ -117,7 +118,7 @@ export const pageScript = `
   };
   document.addEventListener('keydown', (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey || help.open) return;
-    const onEntry = event.target instanceof Element && event.target.classList.contains('entry');
+    const onEntry = event.target instanceof Element && event.target.matches('.entry > article');
     if (event.key === 'Escape' && event.target === search) {
       search.value = '';
       apply();
@@ -150,10 +151,10 @@ export const pageScript = `
 
   for (const part of find('.scripted')) part.hidden = false;
   apply();
-  const target = location.hash.startsWith('#e') ? byId(location.hash.slice(1)) : null;
+  const target = location.hash.startsWith('#e') ? byId(location.hash.slice(1))?.closest('.entry') : null;
   if (target) setCurrent(target);
 })();
 `;
 
 /** sha256 of the script, base64, for the page's policy. */
-export const pageScriptHash = '3R9hlV3SXWqsx1nOmpN+Endnnp3QEg+nsYDDabH35NU=';
+export const pageScriptHash = 'lwU+G8hVL1rxR1K65AFxf4YWOhQetKpjwiUyzLkdAHc=';

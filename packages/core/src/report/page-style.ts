@@ -70,9 +70,8 @@ button:hover,select:hover{border-color:var(--muted)}
 .entry.tone-changed::before{border-color:var(--changed);background:var(--changed)}
 .entry>time{position:absolute;left:-7.1rem;width:5.2rem;top:.78rem;text-align:right;font:.78rem/1.5 var(--mono);color:var(--muted)}
 .entry>article{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:.7rem .95rem .8rem}
-.entry:focus{outline:none}
-.entry:focus>article{outline:3px solid var(--accent);outline-offset:1px}
-.entry:target>article{box-shadow:0 0 0 2px var(--changed)}
+.entry>article:focus{outline:3px solid var(--accent);outline-offset:1px}
+.entry>article:target{box-shadow:0 0 0 2px var(--changed)}
 .entry h4,.entry h6{font-size:1rem;line-height:1.45;font-weight:600;display:inline}
 .entry h4 .kind,.entry h6 .kind{font-weight:640}
 .entry .head .badge{margin-left:.45rem}
@@ -160,4 +159,4 @@ a{color:inherit;text-decoration:none}
 `;
 
 /** sha256 of the style sheet, base64, for the page's policy. */
-export const pageStyleHash = 'TkD3cfJp+3pGIDaVz5SRZ0xY2EYwchTTbn7gt20fEB4=';
+export const pageStyleHash = 'pkUTF7cqhVKvUBxzgv5LthyPajmmR0DFvyyXhs/Gz4E=';

@@ -41,10 +41,15 @@ export function reportHtml(report: GuardReport, options: ReportHtmlOptions = {})
   if (!(maxBytes >= 100_000))
     throw new GuardloopError('CONFIG_INVALID', 'maxBytes of reportHtml is below 100,000, which no page fits. Give more, or leave it out.');
   const entries = [...entriesOf(report.runs)];
-  const page: Page = { agents: new Names(), guardrails: new Names(), maxText: fitTexts(entries, maxBytes * 0.4) };
+  const page: Page = {
+    agents: new Names(),
+    guardrails: new Names(),
+    anchors: new Map(entries.map((entry, index) => [entry, `e${index + 1}`])),
+    maxText: fitTexts(entries, maxBytes * 0.4),
+  };
   const around = [
     summaryHtml(report, entries),
-    issuesHtml(entries),
+    issuesHtml(page, entries),
     standsHtml(report.stands),
     guardrailsHtml(report.guardrails),
     usageHtml(report),

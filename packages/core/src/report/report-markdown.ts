@@ -6,6 +6,7 @@ import {
   approvalFacts,
   isNotable,
   levelWord,
+  markOf,
   sayLimits,
   standingOf,
   surfaceWord,
@@ -168,10 +169,10 @@ function boundaryLines({ surface, verdicts }: Extract<ToldPart, { type: 'boundar
 }
 
 function verdictText(verdict: ReportVerdict): string {
-  const { action, guardrail, version, reason } = verdict;
+  const { guardrail, version, reason } = verdict;
   const who = `${code(guardrail)}${version === undefined ? '' : ` version ${code(version)}`}`;
   const why = reason === undefined ? '' : `: ${code(reason)}`;
-  return `${answerWords(action).sign} **${own(tellAnswer(verdict))}** by ${who} (${verdictFacts(verdict).map(own).join(' · ')})${why}`;
+  return `${markOf(verdict).sign} **${own(tellAnswer(verdict))}** by ${who} (${verdictFacts(verdict).map(own).join(' · ')})${why}`;
 }
 
 const textLines = ({ label, text, isChanged }: Extract<ToldPart, { type: 'text' }>, indent: string): readonly string[] =>

@@ -169,18 +169,22 @@ export function isNotable(entry: ReportEntry): boolean {
 /** Sign and words of an answer. */
 export const answerWords = (action: Action): AnswerWords => lookUp(answers, action, unheardAnswer);
 
+/** Sign and tone of a verdict; a failure has its own, whatever it counts as. */
+export const markOf = ({ action, failed }: ReportVerdict): { readonly sign: string; readonly tone: Tone } =>
+  failed ? { sign: '!', tone: 'waiting' } : answerWords(action);
+
 /** What a guardrail did, in two words or so. */
-export function tellAnswer({ action, shadow, isVoid }: ReportVerdict): string {
+export function tellAnswer({ action, shadow, isVoid, failed }: ReportVerdict): string {
   const { did, would } = answerWords(action);
-  return shadow && action !== 'allow' ? would : isVoid ? `${did}, void` : did;
+  const answer = shadow && action !== 'allow' ? would : did;
+  return `${failed ? 'failed, which ' : ''}${answer}${isVoid ? ', void' : ''}`;
 }
 
 /** Where and how a guardrail answered. */
 export function verdictFacts(verdict: ReportVerdict): readonly string[] {
-  const { action, level, phase, revision, ms, failed, shadow, beside, projected, isVoid, places, size } = verdict;
+  const { action, level, phase, revision, ms, shadow, beside, projected, isVoid, places, size } = verdict;
   const facts = [levelWord(level), phase === 'rewrite' ? 'rewrite' : 'check', `revision ${tellCount(revision)}`, tellDuration(ms)];
   if (action === 'rewrite') facts.push(places === undefined ? 'the whole anew' : `in ${tellCounted(places, 'place')}`);
-  if (failed) facts.push('the guardrail failed');
   if (shadow) facts.push('in shadow: not obeyed');
   if (size !== undefined) facts.push(`${tellCounted(size.before, 'character')} to ${tellCount(size.after)}`);
   if (beside) facts.push('beside the model');
