@@ -52,6 +52,11 @@ function callLines(message: Message): readonly string[] {
   return message.calls.filter(({ input }) => Object.keys(input).length > 0).map(({ name, input }) => `${name} ${JSON.stringify(input)}`);
 }
 
+/** The call of an answer that is nothing else. */
+function onlyCall(message: Message): string | undefined {
+  return message.role === 'assistant' && message.text === '' && message.calls.length === 1 ? message.calls[0]?.id : undefined;
+}
+
 /** All that a message brings into a view: its text, and under it the calls of an answer. */
 function enteringText(message: Message): string {
   const lines = callLines(message);
@@ -298,7 +303,7 @@ function findNew(handle: RunHandle, entry: Entry<Message>): News {
   for (const message of history) {
     // Results of the answer that hands over are not recorded yet: they come last. A brief never is.
     const index = indexes.get(message.id) ?? (message.role === 'tool' ? conversation.messages.length : -1);
-    const place = { index, id: message.id };
+    const place = { index, id: message.id, only: onlyCall(message) };
     let isNew = false;
     for (const [at, placed] of guards.entries()) {
       const key = keys[at];

@@ -87,14 +87,15 @@ export function closeActivation(conversation: Conversation): void {
   if (last && last.end === undefined) last.end = conversation.messages.length;
 }
 
-/** A message: its index in the conversation, -1 for a brief, and its id. */
+/** A message: its index in the conversation, -1 for a brief, its id, and of an answer that is nothing but one call, that. */
 export interface Place {
   readonly index: number;
   readonly id: string;
+  readonly only?: string | undefined;
 }
 
 /** Whether a guardrail (by its key, see {@link Activation}) has passed a message in one of these stays, or its agent was there when it came. */
-export function hasPassed(stays: readonly Activation[], guard: string, { index, id }: Place): boolean {
+export function hasPassed(stays: readonly Activation[], guard: string, { index, id, only }: Place): boolean {
   for (let at = stays.length - 1; at >= 0; at -= 1) {
     const activation = stays[at];
     if (activation === undefined || !activation.isAccepted || !activation.guards.has(guard)) continue;
@@ -104,11 +105,17 @@ export function hasPassed(stays: readonly Activation[], guard: string, { index, 
     }
     const end = activation.end ?? Number.POSITIVE_INFINITY;
     if (index >= activation.start && index < end) return true;
-    // The call that handed over was left out of what its target saw.
-    const wasSeen = activation.view === 'all' ? activation.brief !== `${id}/brief` : activation.view.has(id);
-    if (index < activation.start && wasSeen) return true;
+    if (index >= activation.start || (activation.view !== 'all' && !activation.view.has(id))) continue;
+    // The call that handed over was left out of what its target saw: its result, and an answer that was nothing else.
+    const { brief } = activation;
+    if (brief !== `${id}/brief` && (only === undefined || brief !== briefOf(id, only))) return true;
   }
   return false;
+}
+
+/** The id of the brief of a call, of which an answer is known. */
+function briefOf(answer: string, call: string): string {
+  return `${answer.slice(0, answer.lastIndexOf('/'))}/${call}/brief`;
 }
 
 export function addMessage(conversation: Conversation, message: Message): void {
