@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { allow, defineAgent, defineGuardrail, defineTool, run } from '@guardloop/core';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
@@ -75,7 +76,6 @@ it('lets deadlines race with everything where time may pass at any step', async 
 
 it('rejects what waits as soon as its signal is aborted, and leaves no listener on it', async () => {
   const scheduler = seededScheduler();
-  const { getEventListeners } = await import('node:events');
   const stop = new AbortController();
   const reason = new Error('enough');
   await scheduler.run(async () => {
