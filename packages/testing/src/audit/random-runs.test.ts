@@ -64,7 +64,7 @@ interface Plan {
 /** For a longer search: `RUNS=1000`. */
 const numRuns = Number(process.env.RUNS ?? 20);
 const surfaces: readonly Surface[] = ['input', 'toolInput', 'toolOutput', 'handoff', 'output'];
-const words = ['plain', 'deny-g0', 'deny-g1', 'halt-g2', 'ask-g0', 'ask-g1', 'mask-g0', 'mask-g1', 'mask-g2', 'fail-g1'];
+const words = ['plain', 'deny-g0', 'deny-g1', 'halt-g2', 'ask-g0', 'ask-g1', 'blot-g0', 'blot-g1', 'blot-g2', 'fail-g1'];
 const word = fc.constantFrom(...words, 'plain', 'plain', 'plain');
 const guardPlan = (name: string) =>
   fc.record({
@@ -114,7 +114,7 @@ function guardrail({ name, on: places, phases: asPlanned, isShadow, isSlow, isBe
     if (content.includes(`fail-${name}`)) throw new Error('broken');
     if (canAsk && content.includes(`ask-${name}`)) return ask('asked') as never;
     return (
-      isRewrite && content.includes(`mask-${name}`) ? rewrite(content.replaceAll(`mask-${name}`, 'masked'), 'a mask') : allow()
+      isRewrite && content.includes(`blot-${name}`) ? rewrite(content.replaceAll(`blot-${name}`, 'masked'), 'a mask') : allow()
     ) as never;
   };
   const asked = (isRewrite: boolean) => (subject: { readonly content: string; readonly surface: Surface }) =>
@@ -165,12 +165,12 @@ function agentsOf({ triage, billing, turns, filter }: Plan, effects: string[]) {
   const history = (messages: readonly Message[]): readonly Message[] =>
     filter === 'last'
       ? messages.slice(-1).filter(({ role }) => role === 'user')
-      : messages.map((message) => (message.role === 'user' ? { ...message, parts: [{ type: 'text', text: 'mask-g2' }] } : message));
+      : messages.map((message) => (message.role === 'user' ? { ...message, parts: [{ type: 'text', text: 'blot-g2' }] } : message));
   const script: Script = ({ turn }) => turns[turn - 1] ?? say('the end');
   const helper = defineAgent({
     name: 'helper',
     instructions: 'Help.',
-    model: scriptedModel([callTool('find', { text: 'plain' }), say('mask-g0')]),
+    model: scriptedModel([callTool('find', { text: 'plain' }), say('blot-g0')]),
     tools: [find],
   });
   const second = defineAgent({
@@ -217,7 +217,7 @@ function optionsOf(given: Plan) {
     limits: { turns: 6 },
     reasoning: given.hasReasoning ? ('show' as const) : ('hide' as const),
     ...(given.hasQuarantine ? { quarantine } : {}),
-    ...(given.view === 'summary' ? { view: (messages: readonly Message[]) => [{ text: 'mask-g1' }, ...messages] } : {}),
+    ...(given.view === 'summary' ? { view: (messages: readonly Message[]) => [{ text: 'blot-g1' }, ...messages] } : {}),
   };
 }
 type Options = ReturnType<typeof optionsOf>;
