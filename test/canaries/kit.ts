@@ -10,7 +10,7 @@ import type {
   RunOptions,
   Surface,
 } from '@guardloop/core';
-import { allow, defineGuardrail, deny, halt, rewrite } from '@guardloop/core';
+import { allow, ask, defineGuardrail, deny, halt, rewrite } from '@guardloop/core';
 import type { Script, ScriptedModel, Turn } from '@guardloop/testing';
 import { say, scriptedModel } from '@guardloop/testing';
 import { tracesOf } from './canary.js';
@@ -25,10 +25,12 @@ export const manners = [
   'rejects with it',
   'answers it',
   'rewrites to what does not fit',
+  'asks where nobody can be asked',
+  'has failed too often',
 ] as const;
 export type Manner = (typeof manners)[number];
 
-/** What a run is told of the last message of every second run. */
+/** What every second run is given. */
 export const again = 'And once more?';
 
 /** Where a scene's canary comes in, and what the run around it is. Built anew for each run. */
@@ -39,10 +41,8 @@ export interface Scene {
   readonly options?: Partial<RunOptions> | undefined;
   /** What people say to the approvals of the first run. */
   decide?(approvals: readonly Approval[]): Decisions;
-  /** What people say when they are asked again: default, the first answer is not given twice. */
+  /** Where answers wait for a person, to be looked into. */
   readonly quarantine?: (QuarantineStore & { readonly kept: ReadonlyMap<string, unknown> }) | undefined;
-  /** Asked at the end: what else may hold nothing. */
-  sinks?(): unknown;
 }
 type RunOptionsInput = string | readonly { readonly type: 'text'; readonly text: string }[] | readonly object[];
 
@@ -59,12 +59,7 @@ export interface Kit {
   readonly meet: () => void;
 }
 
-/** What every look of a guardrail gave away to others that are not asked about the canary itself. */
-export interface Witness {
-  readonly seen: { readonly surface: Surface; readonly content: unknown; readonly messages: unknown }[];
-}
-
-/** Makes the guardrail that minds canaries. `clean` is what a rewrite leaves. */
+/** Makes the guardrail that minds canaries. */
 function watchman(manner: Manner, on: readonly Surface[], meet: () => void): Guardrail<unknown> {
   const sees = (subject: unknown): boolean => {
     if (tracesOf(subject).length === 0) return false;
@@ -128,6 +123,17 @@ function watchman(manner: Manner, on: readonly Surface[], meet: () => void): Gua
                 value: [{ start: -1, end: subject.content.length + 9, with: subject.content }],
               } as never)
             : allow(),
+      }) as never;
+    case 'asks where nobody can be asked':
+      return defineGuardrail({ ...base, check: (subject) => (sees(subject) ? (ask('look at it') as never) : allow()) }) as never;
+    case 'has failed too often':
+      return defineGuardrail({
+        ...base,
+        breaker: { failures: 1, coolDownMs: 60_000 },
+        check: (subject) => {
+          if (sees(subject)) throw quote(subject);
+          return allow();
+        },
       }) as never;
     default:
       return manner satisfies never;

@@ -16,6 +16,7 @@ export const modes = [
   'beside the model',
   'in a child',
   'in a child of a child',
+  'live in a child',
   'with retries',
   'cut anywhere',
 ] as const;
@@ -103,7 +104,8 @@ export async function play(source: Source, manner: Manner, mode: Exclude<Mode, '
   const lifted: Guardrail<unknown>[] = [];
   const scene = source.build(kitIn(mode, kit, lifted));
   const outer: ScriptedModel[] = [];
-  const isChild = mode === 'in a child' || mode === 'in a child of a child';
+  const isLive = mode === 'live' || mode === 'live in a child';
+  const isChild = mode.endsWith('in a child') || mode === 'in a child of a child';
   const given = scene.input ?? 'Please help.';
   let { agent } = scene;
   if (isChild) agent = wrap(agent, { name: 'outer', brief: String(given), told: outer });
@@ -117,7 +119,7 @@ export async function play(source: Source, manner: Manner, mode: Exclude<Mode, '
     session,
     observers: [(event: RunEvent) => void observed.push(event), ...(scene.options?.observers ?? [])],
     guardrails: [...(mode === 'beside the model' ? [calm] : []), ...lifted, witness(seen, source, manner)],
-    ...(mode === 'live' ? { release: 'live' as const } : {}),
+    ...(isLive ? { release: 'live' as const } : {}),
   } as RunOptions;
   const input = isChild ? 'go' : given;
   const events: RunEvent[] = [];
@@ -143,7 +145,6 @@ export async function play(source: Source, manner: Manner, mode: Exclude<Mode, '
     thrown.push(error);
     return undefined;
   });
-  const isLive = mode === 'live';
   return {
     result,
     met: kit.shown(),

@@ -264,6 +264,18 @@ const toolInputs: readonly Source[] = [
     }),
   },
   {
+    name: 'the name of a field of an edit',
+    surface: 'toolInput',
+    not: ['in a child'],
+    build: (kit) => ({
+      agent: calling(kit, {
+        tool: { approval: true, input: z.looseObject({ text: z.string() }) },
+        agent: { guardrails: kit.watch('toolInput') },
+      }),
+      decide: (approvals) => Object.fromEntries(approvals.map(({ id }) => [id, { edit: { text: 'x', [canary]: 1 } }])),
+    }),
+  },
+  {
     name: 'an edit of a person, in a child run',
     surface: 'toolInput',
     build: (kit) => ({
