@@ -211,7 +211,8 @@ export async function goThrough(
   };
   const goOn = (last: RunResult): Promise<RunResult> => {
     scene.goOn();
-    const given = { ...all, decisions: approveAll(last), ...(isAccepted(last) ? {} : { input: 'go' }) } as never;
+    // Taken where the run was stopped before its input was accepted.
+    const given = { ...all, decisions: approveAll(last), input: 'go' } as never;
     return drain(() => resume(agent, session ?? last.log, given) as never);
   };
   let result = from === undefined ? await begin() : await goOn(from);
@@ -232,5 +233,3 @@ async function read(watched: AsyncIterable<unknown>, leave: Going['leave']): Pro
     if (thrown !== left) throw thrown;
   }
 }
-
-const isAccepted = ({ events }: RunResult): boolean => events.some(({ type, parent }) => type === 'input.accept' && parent === undefined);

@@ -1,31 +1,16 @@
 import type { RunResult } from '@guardloop/core';
 import { ask, asTool, defineAgent, deny, handoff, resume, rewrite, run, stream } from '@guardloop/core';
-import type { Scheduler } from '@guardloop/testing';
-import { callTool, exploreOrders, normalLog, say } from '@guardloop/testing';
-import { expect, it } from 'vitest';
-import { unhandled } from '../scenarios/sound.js';
-import { Scene, watched } from './scene.js';
+import { callTool, say } from '@guardloop/testing';
+import { expect, it, vi } from 'vitest';
+import { inOrders } from './in-orders.js';
+import { watched } from './scene.js';
+
+vi.setConfig({ testTimeout: 60_000 });
 
 const call = (name: string, id: string) => callTool(name, { id });
 
-/** Holds a script that has one outcome in many orders: the same happened in each, and what holds of every run does. */
-async function inOrders(orders: number, script: (scene: Scene, scheduler: Scheduler) => Promise<RunResult>): Promise<void> {
-  const rejections = unhandled();
-  let first: string | undefined;
-  const report = await exploreOrders({ orders }, async (scheduler) => {
-    const scene = new Scene(scheduler);
-    const result = await script(scene, scheduler);
-    await scene.look(result);
-    const normal = JSON.stringify(normalLog(result.log), undefined, 1);
-    first ??= normal;
-    expect(normal).toBe(first);
-  });
-  expect(report.different).toBeGreaterThan(orders / 2);
-  expect(rejections).toEqual([]);
-}
-
 it('parallel tools with guardrails on both sides, effects, and a slow store', async () => {
-  await inOrders(400, async (scene, scheduler) => {
+  await inOrders(250, async (scene, scheduler) => {
     const tools = [
       scene.tool('find'),
       scene.tool('fail', {
@@ -69,7 +54,7 @@ it.each([
   ['allowed', undefined],
   ['denied', 'second'],
 ] as const)('guardrails beside the model: %s', async (_, denies) => {
-  await inOrders(300, async (scene, scheduler) => {
+  await inOrders(200, async (scene, scheduler) => {
     const answer = (name: string) => () => (name === denies ? deny(`${name} says no`) : { action: 'allow' as const });
     const guardrails = [
       scene.guard('before', 'input', { as: 'rewrite', answer: ({ content }) => rewrite(content.replace('secret', '…'), 'a word') }),
@@ -93,7 +78,7 @@ it.each([
 });
 
 it('child runs side by side, two levels deep', async () => {
-  await inOrders(400, async (scene, scheduler) => {
+  await inOrders(250, async (scene, scheduler) => {
     const leafModel = scene.model(({ turn, messages }) =>
       turn === 1 ? [call('find', 'a'), call('find', 'b')] : say(`leaf saw ${messages.length}`),
     );
@@ -132,7 +117,7 @@ it('child runs side by side, two levels deep', async () => {
 });
 
 it('handoffs with filters, briefs and a target that looks at what it is given', async () => {
-  await inOrders(300, async (scene, scheduler) => {
+  await inOrders(200, async (scene, scheduler) => {
     const billing = defineAgent({
       name: 'billing',
       description: 'Bills.',
@@ -175,7 +160,7 @@ it('handoffs with filters, briefs and a target that looks at what it is given', 
 });
 
 it('approvals in a batch, edits and an answer in quarantine, resumed from a slow store', async () => {
-  await inOrders(300, async (scene, scheduler) => {
+  await inOrders(200, async (scene, scheduler) => {
     const model = scene.model([
       [call('pay', 'p1'), call('find', 'f1'), call('pay', 'p2'), callTool('ask_leaf', { input: 'x' })],
       say('All paid.'),
@@ -227,7 +212,7 @@ it('approvals in a batch, edits and an answer in quarantine, resumed from a slow
 });
 
 it('three runs of one session, watched by a slow reader through windows', async () => {
-  await inOrders(200, async (scene, scheduler) => {
+  await inOrders(150, async (scene, scheduler) => {
     const session = { store: scene.store(), id: 's' };
     const hide = (word: string) =>
       scene.guard(`no-${word}`, 'output', {
