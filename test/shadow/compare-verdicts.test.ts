@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ComparedSubject, Comparison, Log, RunResult, Subject, ToolInputSubject } from '@guardloop/core';
 import {
@@ -327,6 +328,58 @@ describe('what is compared', () => {
   });
 });
 
+describe('logs of every kind', () => {
+  it('standing decisions, three levels deep, decided in other processes', async () => {
+    const pay = defineTool({ name: 'pay', description: 'Pays.', input, execute: ({ id }) => `paid ${id}` });
+    const script = scriptedModel({
+      clerk: [callTool('pay', { id: 'o1' }), callTool('pay', { id: 'o2' }), say('Paid.')],
+      desk: [callTool('ask_clerk', { input: 'pay' }), say('It is paid.')],
+      front: [callTool('ask_desk', { input: 'pay' }), say('Done.')],
+    });
+    const clerk = defineAgent({ name: 'clerk', instructions: '', model: script, tools: [pay] });
+    const middle = defineAgent({
+      name: 'desk',
+      instructions: '',
+      model: script,
+      tools: [asTool(clerk, { name: 'ask_clerk', description: 'C.' })],
+    });
+    const front = defineAgent({
+      name: 'front',
+      instructions: '',
+      model: script,
+      tools: [asTool(middle, { name: 'ask_desk', description: 'D.' })],
+    });
+    const careful = defineGuardrail({ name: 'careful', on: ['toolInput'], tools: ['pay'], check: () => ask('may this be paid?') });
+    const paused = await run(front, 'Pay.', { guardrails: [careful] });
+    if (paused.status !== 'interrupted') throw new Error(paused.status);
+    const decisions = { [paused.approvals[0]?.id ?? '']: { approve: 'standing', when: {} } } as const;
+    const done = await resume(front, JSON.parse(JSON.stringify(paused.log)) as Log, { guardrails: [careful], decisions });
+    expect(done.status).toBe('completed');
+    const same = await compareVerdicts(done.log, [careful]);
+    expect(same.subjects.filter(({ status }) => status !== 'same')).toEqual([]);
+    expect(same.runs.map(({ agent }) => agent)).toEqual(['front', 'desk', 'clerk']);
+    expect(same.subjects.filter(({ recorded }) => recorded.action === 'ask')).toHaveLength(4);
+    const open = await compareVerdicts(done.log, []);
+    expect(open.changes).toEqual({ 'ask → allow': 4 });
+    expect(open.runs.map(({ divergence }) => divergence?.agent)).toEqual([undefined, undefined, 'clerk']);
+  });
+
+  it('a log of version 0.1.0', async () => {
+    const log = JSON.parse(readFileSync(new URL('../fixtures/log-0.1.0.json', import.meta.url), 'utf8')) as Log;
+    const seen: Subject[] = [];
+    const beside = await compareVerdicts(log, [watching(seen)], { recorded: 'kept' });
+    expect(beside.total.changed).toBe(0);
+    expect(beside.total.same).toBeGreaterThan(10);
+    expect(new Set(seen.map(({ surface }) => surface)).size).toBeGreaterThan(3);
+  });
+
+  it('no logs at all', async () => {
+    const comparison = await compareVerdicts([], [refusing('x')]);
+    expect(comparison).toMatchObject({ subjects: [], runs: [], total: { subjects: 0 }, changes: {}, isComplete: true });
+    expect(comparisonMarkdown(comparison)).toContain('0 answers of 0 would change');
+  });
+});
+
 describe('what is not known is said, not guessed', () => {
   it('refused input, a rewritten answer, a refused call and a repaired answer', async () => {
     const refused = await run(desk, 'A poem.', { guardrails: [refusing('poem')] });
@@ -594,6 +647,17 @@ describe('the replay itself', () => {
     await expect(compareVerdicts(log, { agents: { desk: twice } } as never)).rejects.toThrow(/agent desk/);
     await expect(compareVerdicts(log, [], { concurrency: 0 })).rejects.toThrow(/concurrency/);
     await expect(compareVerdicts(log, [], { mode: 'x' } as never)).rejects.toThrow(/mode/);
+  });
+
+  it('names what was given for agents and tools that no log names', async () => {
+    const { log } = await recordedRun();
+    const closed = defineGuardrail({ name: 'closed', on: ['toolInput'], check: () => deny('closed') });
+    const comparison = await compareVerdicts(log, {
+      agents: { biling: [closed], billing: [] },
+      tools: { lok: [closed], look: [], ask_child: [] },
+    });
+    expect(comparison.unmatched).toEqual(['agent biling', 'tool lok']);
+    expect(comparisonMarkdown(comparison)).toContain('No log names agent biling, tool lok:');
   });
 
   it('is a page of Markdown without any content, whatever stands in names and reasons', async () => {

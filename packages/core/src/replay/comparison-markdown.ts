@@ -17,7 +17,7 @@ const words: { readonly [W in UnknownWhy]: string } = {
 
 /** A comparison as a page of Markdown. Holds no content: names, places, answers and the authors' reasons. */
 export function comparisonMarkdown(comparison: Comparison, { most = 100 }: ComparisonMarkdownOptions = {}): string {
-  const { subjects, runs, total, isComplete, ms } = comparison;
+  const { subjects, runs, total, unmatched, isComplete, ms } = comparison;
   const changed = subjects.filter(({ status }) => status === 'changed');
   const diverging = runs.filter(({ divergence }) => divergence !== undefined).length;
   const lines = [
@@ -25,6 +25,7 @@ export function comparisonMarkdown(comparison: Comparison, { most = 100 }: Compa
     '',
     `${count(total.changed, 'answer')} of ${total.subjects} would change, in ${diverging} of ${count(runs.length, 'run')}; ${total.unknown} cannot be judged again. ${Math.round(ms)} ms.`,
   ];
+  if (unmatched.length > 0) lines.push('', `No log names ${unmatched.map(cell).join(', ')}: guardrails given for these were not asked.`);
   if (!isComplete) lines.push('', 'The replay was stopped before its end.');
   lines.push('', ...table(['surface', 'subjects', 'same', 'changed', 'unknown'], surfaceRows(comparison)));
   lines.push(

@@ -35,10 +35,17 @@ export function compareAll(
     total: countSubjects(subjects),
     changes,
     ...expectations,
+    unmatched: [
+      ...unmatched('agent', set.agents, (name) => replays.some(({ standIns }) => standIns.agents.has(name))),
+      ...unmatched('tool', set.tools, (name) => replays.some(({ standIns }) => standIns.tools.has(name))),
+    ],
     ms,
     isComplete,
   });
 }
+
+const unmatched = (kind: string, named: ReadonlyMap<string, unknown>, isKnown: (name: string) => boolean): readonly string[] =>
+  [...named.keys()].filter((name) => !isKnown(name)).map((name) => `${kind} ${name}`);
 
 function countSubjects(subjects: readonly ComparedSubject[], surface?: Surface): ComparedCounts {
   const counts = { subjects: 0, same: 0, changed: 0, unknown: 0 };

@@ -75,6 +75,8 @@ export function knownAgents(start: unknown): readonly AgentSpec[] {
 /** Agents by name, as a log needs them: with the guardrails of the set, and without anything that acts. */
 export class StandIns {
   readonly agents = new Map<string, AgentSpec>();
+  /** Names of all tools that the log names. */
+  readonly tools = new Set<string>();
 
   constructor(
     private readonly set: ReadSet,
@@ -99,7 +101,10 @@ export class StandIns {
         else if (call.kind !== 'unknown' && call.kind !== 'handoff') names.add(call.name);
       }
     }
-    for (const [agent, names] of tools) this.agents.set(agent, this.make(agent, names));
+    for (const [agent, names] of tools) {
+      this.agents.set(agent, this.make(agent, names));
+      for (const name of names) this.tools.add(name);
+    }
   }
 
   private make(name: string, tools: ReadonlySet<string>): AgentSpec {

@@ -159,6 +159,8 @@ export interface Comparison {
   readonly changes: { readonly [change: string]: number };
   /** Over the subjects that are known and of which something was expected. */
   readonly expectations?: { readonly recorded: Precision; readonly replayed: Precision } | undefined;
+  /** Agents and tools of the set that no log names, as `agent NAME` and `tool NAME`: their guardrails were not asked. */
+  readonly unmatched: readonly string[];
   readonly ms: number;
   /** False: the signal was aborted before the end. */
   readonly isComplete: boolean;
