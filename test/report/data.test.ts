@@ -130,6 +130,8 @@ describe('the data', () => {
     const report = guardReport(await sessionLog());
     const decided = call(entries(report), 'refund');
     expect(decided).toMatchObject({ status: 'ok', isStarted: true, approvals: [{ decision: { decision: 'approve' } }] });
+    // The check is asked again after the approval, which answers its question.
+    expect(decided?.verdicts.filter(({ action }) => action === 'ask').map(({ isAnswered }) => isAnswered)).toEqual([undefined, true]);
     expect(all(entries(report), 'resume')[0]).toMatchObject({ come: [], leave: [] });
     expect(reportMarkdown(report)).toContain('by whom, the log does not say');
   });

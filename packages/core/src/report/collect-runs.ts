@@ -177,6 +177,7 @@ export class RunCollector {
       case 'handoff': {
         const id = place.id ?? '';
         const entry = place.at === 'call' ? run.calls.get(id) : (run.handoffs.get(id) ?? run.calls.get(id));
+        if (draft.action === 'ask' && entry?.approvals.some(answersAt(draft.revision))) draft.isAnswered = true;
         if (entry !== undefined) entry.verdicts.push(draft);
         else if (run.unclaimed.get(id)?.push(draft) === undefined) run.unclaimed.set(id, [draft]);
         return;
@@ -516,6 +517,11 @@ function noteContent(draft: Draft<ReportApproval>, approval: Approval, text: (te
   if (approval.surface === 'toolInput' && approval.caller) draft.caller = true;
   if (approval.surface === 'toolInput') draft.flow = approval.flow;
 }
+
+const answersAt =
+  (revision: number) =>
+  ({ decision, revision: asked }: ReportApproval): boolean =>
+    decision !== undefined && decision.decision === 'approve' && asked === revision;
 
 const namesOf = (entries: readonly GuardEntry[]): string[] => entries.map(({ name }) => name);
 

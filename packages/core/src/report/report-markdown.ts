@@ -126,7 +126,9 @@ function entryLines(entry: ReportEntry, spot: Spot): readonly string[] {
   const status = told.status === undefined ? '' : `: **${own(told.status.words)}**`;
   const facts = [code(entry.agent), ...told.facts.map(words)].join(' · ');
   const mark = isNotable(entry) ? '! ' : '';
-  const lines = [`${indent}- ${tellSince(entry.at - began)} ${mark}**${own(told.kind)}** ${words(told.title)}${status} (${facts})`];
+  const lines = [
+    `${indent}- ${tellSince(entry.at - began)} ${mark}**${own(told.kind)}**${told.title.length > 0 ? ` ${words(told.title)}` : ''}${status} (${facts})`,
+  ];
   const inner = `${indent}  `;
   for (const part of told.parts) lines.push(...partLines(part, inner));
   if (entry.kind === 'call' && entry.run !== undefined) lines.push(...runLines(entry.run, { began, indent: inner }));

@@ -182,9 +182,10 @@ export function tellAnswer({ action, shadow, isVoid, failed }: ReportVerdict): s
 
 /** Where and how a guardrail answered. */
 export function verdictFacts(verdict: ReportVerdict): readonly string[] {
-  const { action, level, phase, revision, ms, shadow, beside, projected, isVoid, places, size } = verdict;
+  const { action, level, phase, revision, ms, shadow, beside, projected, isVoid, isAnswered, places, size } = verdict;
   const facts = [levelWord(level), phase === 'rewrite' ? 'rewrite' : 'check', `revision ${tellCount(revision)}`, tellDuration(ms)];
   if (action === 'rewrite') facts.push(places === undefined ? 'the whole anew' : `in ${tellCounted(places, 'place')}`);
+  if (isAnswered) facts.push('the approval answers it');
   if (shadow) facts.push('in shadow: not obeyed');
   if (size !== undefined) facts.push(`${tellCounted(size.before, 'character')} to ${tellCount(size.after)}`);
   if (beside) facts.push('beside the model');
@@ -230,7 +231,13 @@ const sayRefusal = ({ action, surface, by, reason, failed }: Refusal): Words => 
   const how = failed ? ', which failed' : '';
   return [...say`${[deed]} by ${by}${[how]} on ${[surfaceWord(surface)]}: `, { quote: reason }];
 };
-const refusalNote = (refusal: Refusal | undefined): ToldPart[] => (refusal === undefined ? [] : [note('bad', sayRefusal(refusal))]);
+/** A refusal, unless one of the verdicts says the same. */
+function refusalNote(refusal: Refusal | undefined, verdicts: readonly ReportVerdict[] = []): ToldPart[] {
+  if (refusal === undefined) return [];
+  const { by, reason, action } = refusal;
+  const isTold = verdicts.some((verdict) => verdict.guardrail === by && verdict.reason === reason && verdict.action === action);
+  return isTold ? [] : [note('bad', sayRefusal(refusal))];
+}
 const approvalParts = (approvals: readonly ReportApproval[]): ToldPart[] => approvals.map((approval) => ({ type: 'approval', approval }));
 
 const rewritten = (verdicts: readonly ReportVerdict[], surface: Surface): boolean =>
@@ -240,7 +247,7 @@ function tellInput(entry: InputEntry): Told {
   const { isAccepted, items, judged, verdicts } = entry;
   return {
     kind: 'Input',
-    title: isAccepted ? [`of ${tellCounted(items.length, 'item')}`] : [', nothing of it passed'],
+    title: isAccepted ? [`of ${tellCounted(items.length, 'item')}`] : ['of which nothing passed'],
     status: isAccepted ? undefined : { tone: 'bad', words: 'not accepted' },
     facts: judged > 0 ? [say`${[tellCounted(judged, 'item')]} of the history judged again`] : [],
     parts: [
@@ -276,7 +283,7 @@ function tellTurn(entry: TurnEntry): Told {
   if (entry.label !== undefined) facts.push([entry.label.integrity === 'trusted' ? 'trusted' : 'untrusted']);
   const parts: ToldPart[] = [];
   if (entry.note !== undefined) parts.push(note('plain', say`Told the model: ${entry.note}`));
-  parts.push(...bySurface(verdicts), ...approvalParts(entry.approvals), ...refusalNote(refusal));
+  parts.push(...bySurface(verdicts), ...approvalParts(entry.approvals), ...refusalNote(refusal, verdicts));
   if (refusedChars !== undefined)
     parts.push(note('bad', say`${[tellCounted(refusedChars, 'character')]} were discarded. What they said is in no log.`));
   if (misfit !== undefined) parts.push(note('bad', say`Did not fit the wanted form: ${misfit}`));
@@ -317,7 +324,7 @@ function tellCall(entry: CallEntry): Told {
       ...(input === undefined ? [note('plain', say`Its input is in no log, since it did not run.`)] : []),
       ...approvalParts(entry.approvals),
       ...bySurface(after),
-      ...refusalNote(entry.refusal),
+      ...refusalNote(entry.refusal, verdicts),
       ...textPart(kept ? `What the model sees of ${tellCount(outputChars)} characters` : 'What the model sees', output, {
         isData: true,
         isChanged: rewritten(after, 'toolOutput'),
@@ -343,7 +350,7 @@ function tellHandoff(entry: HandoffEntry): Told {
     parts: [
       ...bySurface(verdicts),
       ...approvalParts(entry.approvals),
-      ...refusalNote(entry.refusal),
+      ...refusalNote(entry.refusal, verdicts),
       ...textPart('Brief', entry.brief, { isChanged: rewritten(verdicts, 'handoff') }),
       ...(status === 'done'
         ? [note('plain', [...say`Guardrails of the agents. `, ...swapped])]
@@ -431,7 +438,7 @@ export function approvalFacts({ flow, untrustedFrom, rewrites, changedFields }: 
   const facts: Words[] = [];
   if (flow !== undefined) {
     const authority = flow.authority === 'all' ? ['every argument'] : sayList(flow.authority);
-    facts.push(say`effect ${flow.effect}${[flow.declared ? '' : ', not declared']}; decided by ${authority}`);
+    facts.push(say`effect ${flow.effect}${[flow.declared ? '' : ', not declared']}; arguments that decide: ${authority}`);
   }
   if (untrustedFrom.length > 0) facts.push(say`the agent had read untrusted results of ${sayList(untrustedFrom)}`);
   for (const { by, reason, places } of rewrites) {

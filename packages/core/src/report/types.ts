@@ -55,6 +55,8 @@ export interface ReportVerdict {
   readonly ms: number;
   /** The log was cut before the content was recorded: the answer did not count, and the question was asked again. */
   readonly isVoid?: true | undefined;
+  /** Of an `ask`: a person had approved this revision before, which answers it. */
+  readonly isAnswered?: true | undefined;
 }
 
 /** A person was asked. */
