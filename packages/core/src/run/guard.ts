@@ -70,6 +70,7 @@ export class Info {
   private controller: AbortController | undefined;
   private off: (() => void) | undefined;
   private isOver = false;
+  private leave: (() => void) | undefined;
   constructor(
     private readonly handle: RunHandle,
     private readonly label: Label,
@@ -114,7 +115,20 @@ export class Info {
     this.isOver = true;
     this.off?.();
     this.off = undefined;
-    if (isAborted) this.controller?.abort(reason);
+    if (!isAborted) return;
+    this.controller?.abort(reason);
+    this.leave?.();
+  }
+  /** The same answer, which comes at once where nobody waits for it any more: so no timer is left for one that hangs. */
+  untilEnd(given: PromiseLike<unknown>): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      this.leave = () => resolve(undefined);
+      try {
+        given.then(resolve, reject);
+      } catch (thrown) {
+        reject(thrown);
+      }
+    });
   }
 }
 
@@ -281,7 +295,8 @@ class Session<V> {
       if (isPromise(given)) {
         group ??= { waiting: [], infos: [], isStopped: false, giveUp: undefined };
         group.infos.push(info);
-        group.waiting.push(this.checkLater(entry, { given, began, info, group }));
+        const waited = guards.length > 1 ? info.untilEnd(given) : given;
+        group.waiting.push(this.checkLater(entry, { given: waited, began, info, group }));
         continue;
       }
       info.end(false);
