@@ -61,7 +61,8 @@ export async function resultOf(handle: RunHandle): Promise<RunResult> {
   }
 }
 
-async function outputOf(handle: RunHandle, text: string, value: unknown): Promise<unknown> {
+/** The parsed answer of a completed run; read anew where it was given in another process. */
+export async function outputOf(handle: RunHandle, text: string, value: unknown): Promise<unknown> {
   if (handle.answer) return handle.answer.value;
   const schema = handle.agents.get(handle.state.agent)?.output;
   if (schema === undefined || value === undefined) return text;

@@ -7,6 +7,7 @@ import type { RunState } from '../state/state.js';
 import { RunHandle } from './handle.js';
 import type { OpenCall } from './open-call.js';
 import { manifestOf, standOf } from './plan.js';
+import { outputOf } from './result.js';
 
 /** How a child run came out, for the call that started it. */
 export type ChildResult =
@@ -66,7 +67,7 @@ export function childHandle({ handle, call, tool }: OpenCall, input: unknown): R
   return child;
 }
 
-function resultOfChild(handle: RunHandle, child: RunHandle, tool: ToolSpec): ChildResult {
+async function resultOfChild(handle: RunHandle, child: RunHandle, tool: ToolSpec): Promise<ChildResult> {
   const { ended } = child.state;
   const { name } = tool;
   if (ended === undefined)
@@ -75,7 +76,7 @@ function resultOfChild(handle: RunHandle, child: RunHandle, tool: ToolSpec): Chi
       : { status: 'waiting' };
   switch (ended.status) {
     case 'completed':
-      return { status: 'completed', value: child.answer ? child.answer.value : (ended.value ?? ended.text ?? '') };
+      return { status: 'completed', value: await outputOf(child, ended.text ?? '', ended.value) };
     case 'blocked': {
       const { refusal } = ended;
       if (refusal?.action === 'halt') return { status: 'halted', refusal };
