@@ -17,7 +17,7 @@ import { describe, expect, it } from 'vitest';
 import { resume, run, scriptedModel, stream } from '../behaviours/audited.js';
 import { eventsOf, memoryQuarantine, reread } from '../behaviours/reading.js';
 import { HandClock } from '../models/hand-clock.js';
-import { idsOf, inOrders, only, payments, refused, waiting } from './desk.js';
+import { altered, idsOf, inOrders, only, payments, refused, waiting } from './desk.js';
 
 const secret = 'a key that nobody else can know: 1';
 const other = 'a key that nobody else can know: 2';
@@ -350,6 +350,30 @@ describe('a service that shows an approval', () => {
     const same = await resume(agent, asked.log, { approvals, decisions: { 'r/p1': { decision: 'approve', token: await sign(claims) } } });
     expect(same.status).toBe('completed');
   });
+});
+
+it('a log in which the question was exchanged, with a digest that fits, is not what the token was made for', async () => {
+  const { agent, paid } = build();
+  const asked = waiting(await run(agent, 'hi', { approvals, runId: 'r' }));
+  const input = { orderId: 'o1', cents: 9_999 };
+  const digest = Buffer.from(await crypto.subtle.digest('SHA-256', Buffer.from('{"cents":9999,"orderId":"o1"}'))).toString('hex');
+  const ofModel = altered(reread(asked.log), 'model.end', (event) => ({
+    ...event,
+    calls: [{ ...((event.calls as JsonObject[])[0] as JsonObject), input }],
+  }));
+  const forged = altered(ofModel, 'approval.request', (event) => ({
+    ...event,
+    approval: { ...(event.approval as JsonObject), input, digest },
+  }));
+  // By itself it is a log like any other: whoever can write it can write what is asked.
+  expect(only(waiting(await resume(agent, forged, { approvals }))).input).toEqual(input);
+  await refused(resume(agent, forged, { approvals, decisions: { 'r/p1': approve(only(asked)) } }), /another input/);
+  const reason = altered(reread(asked.log), 'approval.request', (event) => ({
+    ...event,
+    approval: { ...(event.approval as JsonObject), reason: 'harmless' },
+  }));
+  await refused(resume(agent, reason, { approvals, decisions: { 'r/p1': approve(only(asked)) } }), /says something else/);
+  expect(paid).toEqual([]);
 });
 
 describe('keys that are none', () => {

@@ -290,6 +290,33 @@ describe('a standing decision', () => {
   });
 });
 
+it('a run that waits its turn on the session knows the decisions that were made meanwhile', async () => {
+  const store = memorySession();
+  const tools = payments();
+  const agent = (cents: number) => agentOf([call('o1', cents), say('Done.')], tools);
+  waiting(await run(agent(1), 'one', { session: { store, id: 's' }, runId: 'r' }));
+  const resumed = resume(agent(1), { store, id: 's' }, { decisions: { 'r/p1': forOrder } });
+  const queued = run(agent(2), 'two', { session: { store, id: 's', onConflict: 'queue' } });
+  expect((await resumed).status).toBe('completed');
+  expect((await queued).status).toBe('completed');
+  expect(tools.paid).toEqual(inOrders(1, 2));
+});
+
+it('a run that is stopped between the question and its standing answer runs nothing', async () => {
+  const tools = payments();
+  const agent = agentOf([call('o1', 1), call('o1', 2), say('Done.')], tools);
+  const asked = waiting(await run(agent, 'hi', { runId: 'r' }));
+  const stop = new AbortController();
+  const done = await resume(agent, asked.log, {
+    decisions: { 'r/p1': forOrder },
+    signal: stop.signal,
+    observers: [{ 'approval.request': () => stop.abort() }],
+  });
+  expect(done.status).toBe('cancelled');
+  expect(callEnds(done.log)).toEqual(['pay ok', 'pay aborted']);
+  expect(tools.paid).toEqual(inOrders(1));
+});
+
 describe('what cannot be a standing decision is refused before any event', () => {
   const tools = payments();
   const agent = agentOf([call('o1', 1), say('Done.')], tools);
