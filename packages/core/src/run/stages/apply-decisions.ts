@@ -34,7 +34,8 @@ export async function applyDecisions(handle: RunHandle): Promise<void> {
       else if (given.results.has(id)) await applyResult(open, given.results.get(id));
       continue;
     }
-    if (call.phase === 'started' && tool.agent && state.children?.has(call.call.id)) {
+    // Before its input is accepted, a child has asked nobody anything.
+    if (call.phase === 'started' && tool.agent && state.children?.get(call.call.id)?.accepted) {
       const child = childHandle(open, undefined);
       if (child === undefined) continue;
       const off = handle.onStop(() => child.abort({ kind: 'parent' }));
