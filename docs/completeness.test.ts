@@ -3,6 +3,7 @@ import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CallStatus, ErrorClass, LimitName, LogEvent, ResumeOptions, RunOptions, RunStatus, WatchEvent } from '@guardloop/core';
 import * as core from '@guardloop/core';
+import * as report from '@guardloop/core/report';
 import * as testing from '@guardloop/testing';
 import * as conformance from '@guardloop/testing/conformance';
 import { describe, expect, test } from 'vitest';
@@ -18,7 +19,7 @@ const missing = (names: readonly string[], text: string): readonly string[] =>
   names.filter((name) => !new RegExp(`\\b${name.replaceAll('.', '\\.')}\\b`).test(text));
 
 describe('the guides', () => {
-  test.each(Object.entries({ core, testing, conformance }))('name every function of %s', (_name, module) => {
+  test.each(Object.entries({ core, report, testing, conformance }))('name every function of %s', (_name, module) => {
     expect(missing(named(module), guides)).toEqual([]);
   });
 
