@@ -310,6 +310,21 @@ const scenarios: Readonly<Record<string, () => Promise<Result>>> = {
     if (first.status !== 'interrupted') throw new Error(`the run ended ${first.status}`);
     return (await resume(agent, first.log, { ...options, decisions: { [first.approvals[0]?.id ?? '']: 'approve' } } as never)) as Result;
   },
+  'calls that a standing decision approves': async () => {
+    const gated = defineTool({
+      name: 'gated',
+      description: 'Waits.',
+      input: z.object({ id: z.string() }),
+      approval: true,
+      execute: () => 'done',
+    });
+    const script = [callTool('gated', { id: 'a5' }), [callTool('gated', { id: 'a4' }), callTool('gated', { id: 'ASK a4' })], say('done')];
+    const agent = agentOf(script, { tools: [gated] });
+    const first = (await run(agent, 'hi', options)) as Result;
+    if (first.status !== 'interrupted') throw new Error(`the run ended ${first.status}`);
+    const decision = { approve: 'standing', when: {}, forMs: 1e9 } as const;
+    return (await resume(agent, first.log, { ...options, decisions: { [first.approvals[0]?.id ?? '']: decision } } as never)) as Result;
+  },
   'two handoffs in one answer, the first returned by a tool': () =>
     run(
       agentOf([[callTool('returning', {}), callTool('transfer_to_billing', {}), callTool('returning', {})]], {
