@@ -120,7 +120,17 @@ export class LogReplay implements Replayed {
     if (event.type === 'run.start') {
       this.handles.delete(event.run);
       const { run, parent, agent } = event;
-      this.runs.set(run, { log: this.index, run, ...(parent === undefined ? {} : { parent }), agent, subjects: 0, changed: 0, unknown: 0 });
+      // A child run that was cut before it had begun starts once more.
+      if (!this.runs.has(run))
+        this.runs.set(run, {
+          log: this.index,
+          run,
+          ...(parent === undefined ? {} : { parent }),
+          agent,
+          subjects: 0,
+          changed: 0,
+          unknown: 0,
+        });
     }
     if (event.type === 'run.resume') this.recorded.clear();
     apply(this.state, this.underSet(event));
