@@ -52,6 +52,7 @@ async function projectWith(
     });
     if (isPromise(given)) {
       const settled = await handle.wait(given, undefined, graceMs);
+      if (settled.kind === 'stopped') return { end: unknownEnd(tool.name, 'the run was stopped before its result could be shown') };
       if (settled.kind !== 'value') throw settled.kind === 'threw' ? settled.error : undefined;
       made = settled.value;
     } else made = given;

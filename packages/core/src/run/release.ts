@@ -53,8 +53,9 @@ export class Release {
     this.windows = this.mode === 'window' ? guards.map((placed) => new Window(handle, placed, label)) : noWindows;
   }
 
+  /** Nothing is shown once the run is stopped: it would only be taken back. */
   show(text: string): void {
-    if (text === '') return;
+    if (text === '' || this.handle.stop) return;
     this.shown += text.length;
     this.handle.emit({ type: 'text.delta', turn: this.turn, text });
   }
@@ -72,6 +73,7 @@ export class Release {
   /** `window` only: settles what is left, and appends each guardrail's one verdict. */
   async finish(subject: string): Promise<Windowed> {
     await this.feed(0, '', true);
+    if (this.handle.stop) return unsettled;
     let revision = 0;
     let refusal: Refusal | undefined;
     for (const window of this.windows) {
@@ -203,7 +205,11 @@ class Window {
     }
     if (!isPromise(given)) return this.take(given, look);
     return handle.wait(given, spec.timeoutMs).then((outcome) => {
-      if (outcome.kind === 'stopped') admission?.release();
+      if (outcome.kind === 'stopped') {
+        // It has not failed; what it would have said is not waited for.
+        admission?.release();
+        return '';
+      }
       return this.take(outcome.kind === 'value' ? outcome.value : undefined, look);
     });
   }
@@ -282,6 +288,8 @@ class Window {
   }
 }
 
+/** Of an answer whose run was stopped meanwhile: nothing is recorded of it. */
+const unsettled: Windowed = Object.freeze({ text: '', revision: 0, refusal: undefined });
 const noWindows: readonly Window[] = Object.freeze([]);
 const noSpans: readonly Span[] = Object.freeze([]);
 
