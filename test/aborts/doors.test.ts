@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
-import type { Approval, QuarantineStore, RunResult, SessionStore } from '@guardloop/core';
+import type { Approval, QuarantineStore, RunEvent, RunResult, SessionStore } from '@guardloop/core';
 import {
+  allow,
   ask,
   asTool,
   defineAgent,
@@ -339,3 +340,46 @@ it('a place among concurrent calls is given back although the model does not lis
   expect(second).toMatchObject({ status: 'completed', output: 'done' });
   expectNothingLeft(scheduler, stop.signal);
 });
+
+it.each(['deny', 'allow'] as const)(
+  'a window that was being asked has not failed, and shows nothing after the stop (onError: %s)',
+  async (onError) => {
+    const scheduler = seededScheduler();
+    let asked = 0;
+    const window = defineGuardrail({
+      name: 'window',
+      on: ['output'],
+      window: 2,
+      onError,
+      rewrite: async ({ content }) => {
+        asked += 1;
+        return asked > 1 || content === '' ? scheduler.hang('window') : allow();
+      },
+    });
+    const model = scriptedModel([say(['Some words come, ', 'and then the secret, ', 'and more.'])]);
+    const agent = defineAgent({ name: 'a', instructions: '', model, guardrails: [window] });
+    const stop = stopAt(scheduler, 500);
+    const seen: RunEvent[] = [];
+    let shown = '';
+    const result = await scheduler.run(() =>
+      run(agent, 'go', {
+        clock: scheduler.clock,
+        signal: stop.signal,
+        observers: [
+          (event) => {
+            seen.push(event);
+            if (event.type === 'text.delta') shown += event.text;
+            if (event.type === 'text.retract') shown = shown.slice(0, shown.length - event.chars);
+          },
+        ],
+      }),
+    );
+    await scheduler.drain();
+    expect(result.status).toBe('cancelled');
+    expect(ofType(seen, 'text.delta').map(({ text }) => text)).toEqual(['Some words co']);
+    expect(shown).toBe('');
+    expect(ofType(result.events, 'guard.verdict')).toEqual([]);
+    expect(auditLog(result.log)).toEqual([]);
+    expectNothingLeft(scheduler, stop.signal);
+  },
+);

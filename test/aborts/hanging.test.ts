@@ -220,6 +220,7 @@ describe.each(Object.entries(cases))('while %s hangs', (name, make) => {
     });
     const result = await scheduler.run(() => run(agent, 'go', { ...options, clock: scheduler.clock, signal: stop.signal }));
     checkEnd(scheduler, result, { ms: scheduler.clock.now() - at, bound });
+    if (name === 'a projection') expect(result.events).toContainEqual(expect.objectContaining({ type: 'tool.end', status: 'unknown' }));
     if (isStore) expect(result).toMatchObject({ status: 'failed', error: { code: 'STORE_FAILED', isRetryable: true } });
     else expect(result).toMatchObject({ status: 'cancelled', cause: { name: 'Enough', code: 'E_ENOUGH' } });
     expect(getEventListeners(stop.signal, 'abort')).toHaveLength(0);
