@@ -54,7 +54,7 @@ const wildShadow = (seed: number) => {
     const draw = hash(seed, 'wild', phase, surface, content) % 9;
     if (draw === 0) throw new Error('broken');
     if (draw === 1) return 'nonsense' as never;
-    if (draw === 2) return halt('stop');
+    if (draw === 2) return halt('stop') as never;
     if (draw === 3) return deny('no');
     if (draw === 4) return ask('who?') as never;
     if (draw < 7 && phase === 'rewrite')
@@ -140,6 +140,60 @@ describe('a shadow changes nothing', () => {
       { surface: 'output', action: 'halt', failed: true },
     ]);
     for (const { ms } of shadowsOf(result)) expect(ms).toBeLessThan(2_000);
+  });
+
+  it('text flows through windows as it would without it, whatever it does and however it is cut', async () => {
+    const masks = defineGuardrail({
+      name: 'masks',
+      on: ['output'],
+      window: 4,
+      rewrite: ({ content }) => {
+        const spans = [...content.matchAll(/b{2,4}/g)].map(({ index, 0: found }) => ({
+          start: index,
+          end: index + found.length,
+          with: '*',
+        }));
+        return spans.length > 0 ? rewrite(spans, 'masked') : allow();
+      },
+    });
+    const odd = (seed: number) =>
+      defineGuardrail({
+        name: 'odd',
+        on: ['output'],
+        window: 3,
+        shadow: true,
+        onError: 'halt',
+        rewrite: ({ content }) => {
+          const draw = hash(seed, content) % 6;
+          if (draw === 0) throw new Error('broken');
+          if (draw === 1) return rewrite([{ start: 0, end: content.length, with: 'too long' }], 'all of it');
+          if (draw === 2) return halt('stop') as never;
+          if (draw === 3) return (async () => rewrite([{ start: 0, end: 1, with: '' }], 'later'))();
+          return draw === 4 ? rewrite([{ start: 0, end: 1, with: '??' }], 'some') : allow();
+        },
+      });
+    const shownBy = async (pieces: readonly string[], guardrails: Parameters<typeof defineAgent>[0]['guardrails']) => {
+      const watched = stream(defineAgent({ name: 'a', instructions: '', model: scriptedModel([say(pieces)]), guardrails }), 'Hi.');
+      const events: RunEvent[] = [];
+      for await (const event of watched) events.push(event);
+      const result = await watched;
+      expect(auditLog(result.log)).toEqual([]);
+      return {
+        text: events.flatMap((event) => (event.type === 'text.delta' ? [event.text] : [])).join(''),
+        outcome: outcomeOf(result, events),
+      };
+    };
+    const pieces = fc.array(fc.string({ unit: fc.constantFrom('a', 'b', '😀'), minLength: 1, maxLength: 6 }), {
+      minLength: 1,
+      maxLength: 12,
+    });
+    await fc.assert(
+      fc.asyncProperty(pieces, fc.nat(), fc.boolean(), async (texts, seed, isFirst) => {
+        const plain = await shownBy(texts, [masks]);
+        expect(await shownBy(texts, isFirst ? [odd(seed), masks] : [masks, odd(seed)])).toEqual(plain);
+      }),
+      { numRuns: 120, seed: 76 },
+    );
   });
 
   it('a halt does not wait for a shadow', async () => {
