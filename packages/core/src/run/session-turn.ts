@@ -153,9 +153,9 @@ export class SessionTurn {
     }
   }
 
-  /** Between half of `ms` and all of it, so that those who wait do not come back together. */
+  /** Those who come back together need no jitter: the store lets one of them in. */
   private pause(ms: number): Promise<void> {
-    return this.wait(Math.min(ms * (0.5 + Math.random() / 2), this.left()));
+    return this.wait(Math.min(ms, this.left()));
   }
 
   /** Until it is this run's turn, for `ms`, or until it is aborted. */
