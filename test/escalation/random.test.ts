@@ -1,7 +1,7 @@
 // Random runs of nested agents, decided by random people in any order, signed or not, in one process or through JSON, watched or not.
 import type { Decision, JsonObject, Log, OpenApproval, ResumeOptions, RunResult } from '@guardloop/core';
 import { allow, ask, asTool, resume as bareResume, defineAgent, defineGuardrail, defineTool, deny } from '@guardloop/core';
-import { callTool, cutAnywhere, normalLog, say, scriptedModel } from '@guardloop/testing';
+import { auditLog, callTool, cutAnywhere, normalLog, say, scriptedModel } from '@guardloop/testing';
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
 import { z } from 'zod';
@@ -155,6 +155,50 @@ it('every run ends, is sound, runs each call once, and is the same signed or not
     { numRuns: 100, seed: 3 },
   );
   expect(uses).toBeGreaterThan(30);
+});
+
+it('of every run, the audit finds each standing decision and each use of one that is not as it was', async () => {
+  let tried = 0;
+  await fc.assert(
+    fc.asyncProperty(plans, async (plan) => {
+      const { result } = await play(plan, { isSigned: false, isWatched: false });
+      const log = reread(result.log);
+      const used = new Set(eventsOf(log, 'approval.resolve').flatMap(({ byStanding }) => byStanding ?? []));
+      for (const event of eventsOf(log, 'approval.resolve')) {
+        const { standing, byStanding, ...rest } = event;
+        const others: object[] = [];
+        if (standing && used.has(event.id))
+          others.push(
+            rest,
+            { ...event, id: `${event.id}x` },
+            ...[
+              { tool: 'other' },
+              { agentPath: [...standing.agentPath, 'x'] },
+              { when: { ...standing.when, more: 1 } },
+              { expiresAt: 0 },
+            ].map((more) => ({
+              ...event,
+              standing: { ...standing, ...more },
+            })),
+          );
+        if (byStanding !== undefined)
+          others.push(
+            rest,
+            { ...event, byStanding: event.id },
+            { ...event, byStanding: 'r/p99' },
+            { ...event, decision: 'reject' },
+            { ...event, standing: { agentPath: ['top'], tool: 'pay', when: {} } },
+          );
+        for (const other of others) {
+          const forged: Log = { version: 1, events: log.events.map((each) => (each === event ? (other as typeof each) : each)) };
+          expect(auditLog(forged), JSON.stringify(other)).not.toEqual([]);
+          tried += 1;
+        }
+      }
+    }),
+    { numRuns: 40, seed: 9 },
+  );
+  expect(tried).toBeGreaterThan(100);
 });
 
 it('cut anywhere, a run that people decided ends the same or asks, and runs nothing twice', async () => {

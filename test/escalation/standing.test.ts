@@ -224,6 +224,27 @@ describe('a standing decision', () => {
     expect(idsOf(next)).toEqual(['r/5.0/p1']);
   });
 
+  it('for an agent that is used as a tool lets it run again', async () => {
+    const model = scriptedModel({
+      top: [callTool('ask_below', { input: 'x' }), callTool('ask_below', { input: 'y' }), say('Done.')],
+      below: [say('Below.')],
+    });
+    const below = defineAgent({ name: 'below', instructions: '', model });
+    const gate = defineGuardrail({ name: 'gate', on: ['toolInput'], check: () => ask('may it?') });
+    const top = defineAgent({
+      name: 'top',
+      instructions: '',
+      model,
+      tools: [asTool(below, { name: 'ask_below', description: 'A.' })],
+      guardrails: [gate],
+    });
+    const asked = waiting(await run(top, 'hi', { runId: 'r' }));
+    const done = await resume(top, reread(asked.log), { decisions: { 'r/p1': { approve: 'standing', when: {} } } });
+    expect(done.status).toBe('completed');
+    expect(usesOf(done.log)).toEqual([undefined, 'r/p1']);
+    expect(callEnds(done.log)).toEqual(['ask_below ok', 'ask_below ok']);
+  });
+
   it('answers guardrails that ask and approval rules, but no deny and no halt; checks are asked again', async () => {
     const tools = payments();
     const large = defineGuardrail({

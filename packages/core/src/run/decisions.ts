@@ -22,7 +22,7 @@ export function readDecisions(given: unknown): ReadonlyMap<string, unknown> {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw new GuardloopError(
       'CONFIG_INVALID',
-      "The option `decisions` is no object. Give { [approval.id]: 'approve' | { reject } | { edit } | { result } }.",
+      "The option `decisions` is no object. Give { [approval.id]: 'approve' | { approve: 'standing' } | { reject } | { edit } | { result } }, each as { decision, token } where approvals are signed.",
     );
   return new Map(Object.entries(given));
 }
