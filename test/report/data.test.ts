@@ -1,9 +1,11 @@
-import type { Log, LogEvent } from '@guardloop/core';
-import { defineAgent, defineGuardrail, resume, rewrite, run } from '@guardloop/core';
+import type { Log, LogEvent, QuarantineStore } from '@guardloop/core';
+import { ask, defineAgent, defineGuardrail, defineTool, GuardloopError, resume, rewrite, run } from '@guardloop/core';
 import type { CallEntry, GuardReport, HandoffEntry, ReportEntry, TurnEntry } from '@guardloop/core/report';
 import { guardReport, reportHtml, reportMarkdown } from '@guardloop/core/report';
-import { auditLog, say, scriptedModel } from '@guardloop/testing';
+import { auditLog, callTool, failWith, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { makeWorld } from '../promises/world.js';
 import { guardrails, longLog, openDesk, request, sessionLog, waitingLog } from './stories.js';
 
 type Of<K extends ReportEntry['kind']> = Extract<ReportEntry, { kind: K }>;
@@ -90,7 +92,7 @@ describe('the data', () => {
     expect(refused).toMatchObject({
       status: 'refused',
       refusedChars: 22,
-      refusal: { by: 'no-secrets', surface: 'output', reason: 'a secret word' },
+      refusal: { action: 'deny', by: 'no-secrets', surface: 'output', reason: 'a secret word' },
     } satisfies Partial<TurnEntry>);
     expect(refused?.text).toBeUndefined();
     expect(repaired?.note).toContain('a secret word');
@@ -194,6 +196,76 @@ describe('the data', () => {
   });
 });
 
+describe('other ends', () => {
+  it('shows an answer that waits in quarantine by its size, and once it was let go as it passed', async () => {
+    const careful = defineGuardrail({ name: 'careful', on: ['output'], check: () => ask('a person reads this first') });
+    const kept = new Map<string, unknown>();
+    const quarantine = {
+      put: async (key: string, value: unknown) => void kept.set(key, value),
+      get: async (key: string) => kept.get(key),
+      delete: async (key: string) => void kept.delete(key),
+    } as QuarantineStore;
+    const agent = () => defineAgent({ name: 'a', instructions: '', model: scriptedModel([say('A delicate answer.')]) });
+    const options = { guardrails: [careful], quarantine };
+    const waiting = await run(agent(), 'hi', options);
+    const before = guardReport(waiting.log);
+    expect(all(entries(before), 'turn')[0]).toMatchObject({
+      status: 'waiting',
+      approvals: [{ surface: 'output', chars: 18 }],
+      usage: { requests: 1 },
+    });
+    expect(reportMarkdown(before)).toContain('18 characters wait in quarantine');
+    expect(reportMarkdown(before)).not.toContain('delicate');
+    const [approval] = waiting.status === 'interrupted' ? waiting.approvals : [];
+    const { log } = await resume(agent(), waiting.log, { ...options, decisions: { [approval?.id ?? '']: 'approve' } });
+    expect(all(entries(guardReport(log)), 'turn')).toMatchObject([
+      { status: 'ok', text: { text: 'A delicate answer.' }, approvals: [{ decision: { decision: 'approve' } }] },
+    ]);
+  });
+
+  it('tells a limit, a failure and a cancel', async () => {
+    const look = defineTool({ name: 'look', description: 'Looks.', input: z.object({}), flow: { effect: 'read' }, execute: () => 'seen' });
+    const agent = defineAgent({ name: 'a', instructions: '', tools: [look], model: scriptedModel([callTool('look'), callTool('look')]) });
+    const exhausted = reportMarkdown(guardReport((await run(agent, 'hi', { limits: { turns: 1 } })).log));
+    expect(exhausted).toContain('exhausted: a limit was reached');
+    expect(exhausted).toContain('The limit `turns` was reached.');
+    const failing = defineAgent({
+      name: 'a',
+      instructions: '',
+      model: scriptedModel([failWith(new GuardloopError('MODEL_FAILED', 'no line'))]),
+    });
+    expect(reportMarkdown(guardReport((await run(failing, 'hi', {})).log))).toMatch(/\*\*failed\*\*[\s\S]*`MODEL_FAILED`: `no line`/);
+    const cancelled = await run(agent, 'hi', { signal: AbortSignal.abort() });
+    expect(guardReport(cancelled.log).runs[0]?.status).toBe('cancelled');
+  });
+
+  it('a call that a standing decision let run says so', async () => {
+    const send = defineTool({
+      name: 'send',
+      description: 'Sends.',
+      input: z.object({ id: z.string() }),
+      flow: { effect: 'send' },
+      approval: true,
+      execute: ({ id }) => `sent ${id}`,
+    });
+    const agent = () =>
+      defineAgent({
+        name: 'a',
+        instructions: '',
+        tools: [send],
+        model: scriptedModel([callTool('send', { id: '1' }), callTool('send', { id: '2' }), say('Done.')]),
+      });
+    const waiting = await run(agent(), 'hi', { runId: 'r' });
+    const { log } = await resume(agent(), waiting.log, { decisions: { 'r/p1': { approve: 'standing', when: {}, forMs: 60_000 } } });
+    const report = guardReport(log);
+    expect(all(entries(report), 'call').map(({ approvals }) => approvals[0]?.decision?.byStanding)).toEqual([undefined, 'r/p1']);
+    expect(reportMarkdown(report)).toContain('by the standing decision of approval `r/p1`: nobody was asked');
+    expect(reportMarkdown(report)).toMatch(
+      /It stands for later calls of `send` with any input, until \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC, or the agent hands over/,
+    );
+  });
+});
+
 describe('a log that was cut', () => {
   it('at any place makes a report, and one that is plain JSON', async () => {
     const log = await sessionLog();
@@ -233,6 +305,55 @@ describe('a log that was cut', () => {
     expect(report.runs).toMatchObject([{ id: 'r1', isPartial: true, status: 'completed' }]);
     expect(call(entries(report), 'refund')).toMatchObject({ status: 'ok' });
     expect(reportMarkdown(report)).toContain('its beginning is not in what this was made of');
+  });
+});
+
+describe('every log', () => {
+  const walk = function* (list: readonly ReportEntry[]): Generator<ReportEntry> {
+    for (const entry of list) {
+      yield entry;
+      if (entry.kind === 'call' && entry.run !== undefined) yield* walk(entry.run.entries);
+    }
+  };
+
+  it('has each of its verdicts once in the report, and in an ended run no call or handoff without an end', async () => {
+    for (let seed = 0; seed < 80; seed += 1) {
+      const { start, guardrails: guards } = makeWorld(seed, { refusals: 6, faults: 2 });
+      let result = await run(start, 'please refund order o1', { guardrails: guards, runId: 'r1' });
+      for (let round = 0; round < 6 && result.status === 'interrupted'; round += 1) {
+        const decision = (['approve', { reject: 'no' }, { approve: 'standing' }, { edit: { id: 'x', input: 'y' } }] as const)[
+          (seed + round) % 4
+        ];
+        const decisions = Object.fromEntries(
+          result.approvals.map(({ id, surface }) => [id, surface === 'toolInput' ? decision : 'approve']),
+        );
+        result = await resume(start, result.log, { guardrails: guards, decisions: decisions as never });
+      }
+      const { log } = result;
+      const cuts = [log.events.length, (seed * 7) % log.events.length];
+      for (const length of cuts) {
+        const events = log.events.slice(0, length);
+        const told = guardReport({ version: 1, events }).runs.flatMap(({ entries: list }) => [...walk(list)]);
+        expect(told.flatMap(({ verdicts }) => verdicts.map(({ seq }) => seq)).sort((left, right) => left - right)).toEqual(
+          events.filter(({ type }) => type === 'guard.verdict').map(({ seq }) => seq),
+        );
+      }
+      const report = guardReport(log);
+      if (result.status === 'interrupted') continue;
+      expect(report.runs[0]?.status).toBe(result.status);
+      const loose = report.runs
+        .flatMap(({ entries: list }) => [...walk(list)])
+        .filter((entry) => (entry.kind === 'call' || entry.kind === 'handoff') && (entry.status === 'open' || entry.status === 'waiting'));
+      expect({ seed, loose: loose.map((entry) => entry.seq) }).toEqual({ seed, loose: [] });
+      expect(
+        report.runs.flatMap(({ entries: list }) => [...walk(list)]).filter((entry) => entry.verdicts.some(({ isVoid }) => isVoid)),
+      ).toEqual([]);
+      // What model calls used is told once for each turn.
+      const requests = report.runs
+        .flatMap(({ entries: list }) => [...walk(list)])
+        .reduce((sum, entry) => sum + (entry.kind === 'turn' ? (entry.usage?.requests ?? 0) : 0), 0);
+      expect(requests).toBe(report.usage.requests);
+    }
   });
 });
 
