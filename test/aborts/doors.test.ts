@@ -167,6 +167,33 @@ describe('a quarantine that hangs', () => {
   });
 });
 
+it('a schema that hangs over a person’s edit: the aborted run is refused, two seconds after, and still waits', async () => {
+  const scheduler = seededScheduler();
+  const { clock } = scheduler;
+  let parsed = 0;
+  const input = z.object({ id: z.string() }).refine(async () => {
+    parsed += 1;
+    return parsed === 2 ? scheduler.hang('refinement') : true;
+  });
+  const pay = defineTool({ name: 'pay', description: 'P.', input, approval: true, execute: ({ id }) => `paid ${id}` });
+  const agent = defineAgent({
+    name: 'a',
+    instructions: '',
+    model: scriptedModel([callTool('pay', { id: 'x' }), say('done')]),
+    tools: [pay],
+  });
+  const first = await scheduler.run(() => run(agent, 'go', { clock }));
+  const decisions = { [approvalsOf(first)[0]?.id ?? '']: { edit: { id: 'y' } } } as const;
+  const stop = stopAt(scheduler, 500);
+  const second = scheduler.run(async () => resume(agent, first.log, { clock, decisions, signal: stop.signal }).result);
+  await expect(second).rejects.toMatchObject({ code: 'RESUME_MISMATCH' });
+  expect(clock.now()).toBe(2_500);
+  expectNothingLeft(scheduler, stop.signal);
+  const third = await scheduler.run(async () => resume(agent, first.log, { clock, decisions }).result);
+  expect(third).toMatchObject({ status: 'completed', output: 'done' });
+  expect(auditLog(third.log)).toEqual([]);
+});
+
 describe('deadlines of parts', () => {
   const deaf = (scheduler: Scheduler, seen: unknown[], over: object = {}) =>
     defineTool({

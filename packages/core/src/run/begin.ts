@@ -6,6 +6,7 @@ import type { GuardEntry, LogEvent, Manifest } from '../state/events.js';
 import { recordLimits, resolveLimits } from '../state/limits.js';
 import { readLog } from '../state/log.js';
 import type { LogState } from '../state/state.js';
+import { beforeEntry, late } from './before-entry.js';
 import { checkDigests } from './check-digests.js';
 import { readAnswers, readDecisions } from './decisions.js';
 import { endRun } from './end-run.js';
@@ -79,7 +80,7 @@ async function enterRun({ start, agents, input, runId, given, limits }: NewRun, 
     if (!options.isAbandoning) throw error;
     const old = new RunHandle(root, before, { agents, isStreamed: false });
     old.append({ type: 'run.resume', writer: root.writerId, manifest: before.manifest });
-    abandon(old);
+    endRun(old, { status: 'cancelled', reason: undefined });
   }
   const agent = activeAgent(root.log, agents, start);
   const messages = agent === start ? given : readInput(input, options.history, { run: runId, agent: agent.name });
@@ -104,14 +105,6 @@ async function enterRun({ start, agents, input, runId, given, limits }: NewRun, 
   attach(handle);
   handle.input = messages;
   return handle;
-}
-
-/** Ends an unfinished run, its child runs first. */
-function abandon(handle: RunHandle): void {
-  for (const child of handle.state.children?.values() ?? []) {
-    if (child.ended === undefined) abandon(new RunHandle(handle.root, child, { agents: handle.agents, parent: handle, isStreamed: false }));
-  }
-  endRun(handle, { status: 'cancelled', reason: undefined });
 }
 
 const mismatch = (message: string): GuardloopError => new GuardloopError('RESUME_MISMATCH', message);
@@ -168,7 +161,11 @@ async function enterResume(
   }
   checkFit(handle, options);
   await checkDigests(state);
-  const events = await readAnswers(handle, decisions);
+  const events = decisions.size === 0 ? [] : await beforeEntry(door, readAnswers(handle, decisions));
+  if (events === late)
+    throw mismatch(
+      `The decisions for the run ${state.id} were not read in time: it was aborted while the schema of a tool looked at an edit. Nothing was changed; resume it again.`,
+    );
   if (!state.accepted) {
     if (options.input === undefined)
       throw mismatch(

@@ -6,11 +6,11 @@ import type { Finishing, RawAnswer } from './answer.js';
 import { readJson } from './answer.js';
 import type { Ruling } from './guard.js';
 import type { LogDraft, RunHandle } from './handle.js';
+import { inTime } from './in-time.js';
 import { isPromise } from './is-promise.js';
 import type { AnswerValue } from './judge-answer.js';
 import { askRefusal, judgeAnswer } from './judge-answer.js';
 import { abortedEnd } from './observations.js';
-import { parse } from './parse.js';
 import { standNow } from './plan.js';
 import { nameOfUnknown, prepareCalls } from './prepare-calls.js';
 import { putInQuarantine } from './quarantine-answer.js';
@@ -167,7 +167,7 @@ async function putBeforePerson(open: Open, ruling: Ruling<AnswerValue>, reasonin
 /** What does not fit the agent's output schema; keeps the parsed answer where it fits. */
 async function findMisfit(handle: RunHandle, schema: CompiledSchema, { text, value }: AnswerValue): Promise<string | undefined> {
   if (value === undefined) return readJson(text).misfit ?? 'it is not JSON';
-  const parsing = parse(handle, schema, { raw: value });
+  const parsing = inTime(handle, schema.parse(value));
   const parsed = isPromise(parsing) ? await parsing : parsing;
   if (!parsed.ok) return describeIssues(parsed.issues);
   handle.answer = { value: parsed.value };

@@ -13,12 +13,12 @@ import { failed } from './execute-tool.js';
 import type { Ruling } from './guard.js';
 import { judge } from './guard.js';
 import { graceMs } from './handle.js';
+import type { Misfit } from './in-time.js';
+import { inTime, unread } from './in-time.js';
 import { isPromise } from './is-promise.js';
 import { coreLabel, errorEnd, unknownEnd, withheldEnd } from './observations.js';
 import type { OpenCall, ToolEnd } from './open-call.js';
 import { endCall } from './open-call.js';
-import type { Misfit } from './parse.js';
-import { parse, unread } from './parse.js';
 import { contentText, plainOutput } from './plain-output.js';
 import { standNow } from './plan.js';
 import { budget, project } from './project-output.js';
@@ -90,7 +90,7 @@ async function finishReturned(open: OpenCall, returned: ReturnedHandoff): Promis
 async function finishValue(open: OpenCall, given: unknown, detailed: ReturnType<typeof readDetailed>): Promise<void> {
   const { tool } = open;
   if (tool.output) {
-    const parsing = parse(open.handle, tool.output, { raw: plainOutput(given).value, graceMs });
+    const parsing = inTime(open.handle, tool.output.parse(plainOutput(given).value), graceMs);
     const parsed = isPromise(parsing) ? await parsing : parsing;
     if (!parsed.ok) return endMisfit(open, parsed, { what: 'its result does not have its declared form', revision: 0, chars: 0 });
   }
@@ -128,7 +128,7 @@ async function addAnswer(open: OpenCall, output: Output, end: { -readonly [K in 
   const { text, value } = answer.value;
   const { output: schema } = standNow(handle).agent;
   if (schema) {
-    const parsing = parse(handle, schema, { raw: value ?? text, graceMs });
+    const parsing = inTime(handle, schema.parse(value ?? text), graceMs);
     const parsed = isPromise(parsing) ? await parsing : parsing;
     if (!parsed.ok) {
       endMisfit(open, parsed, { what: 'its result is no answer in the wanted form', revision, chars });

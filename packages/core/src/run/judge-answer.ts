@@ -6,8 +6,8 @@ import { readJson } from './answer.js';
 import type { Ruling } from './guard.js';
 import { judge } from './guard.js';
 import type { RunHandle } from './handle.js';
+import { inTime } from './in-time.js';
 import { isPromise } from './is-promise.js';
-import { parse } from './parse.js';
 import { deepFreeze } from './plain-output.js';
 import { standNow } from './plan.js';
 import { rewriteText } from './rewrite-text.js';
@@ -47,7 +47,7 @@ export function judgeAnswer(handle: RunHandle, value: AnswerValue, judging: Judg
       if (schema === undefined) return { value: { text, value: undefined } };
       const { value: structured } = readJson(text, schema);
       if (structured === undefined) return undefined;
-      const parsed = parse(handle, schema, { raw: structured });
+      const parsed = inTime(handle, schema.parse(structured));
       const fit = (outcome: Awaited<typeof parsed>) => (outcome.ok ? { value: { text, value: structured } } : undefined);
       return isPromise(parsed) ? Promise.resolve(parsed).then(fit) : fit(parsed as Awaited<typeof parsed>);
     },

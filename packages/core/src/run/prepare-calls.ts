@@ -9,10 +9,10 @@ import type { Finishing, RawAnswer } from './answer.js';
 import type { Ruling } from './guard.js';
 import { judge } from './guard.js';
 import type { CallInput, RunHandle } from './handle.js';
+import { inTime, unread } from './in-time.js';
 import { isPromise } from './is-promise.js';
 import { jsonFault } from './json-fault.js';
 import { abortedEnd, deniedEnd, errorEnd, laterHandoffEnd } from './observations.js';
-import { parse, unread } from './parse.js';
 import { deepFreeze } from './plain-output.js';
 import { guardsOfTool, standNow, standOf } from './plan.js';
 import { readOnly } from './read-only.js';
@@ -117,7 +117,7 @@ function prepareCall(given: Given, offered: Offered): RecordedCall | Promise<Rec
   const { input: schema, name } = offered.spec;
   const raw = readArguments(given.call, schema);
   if (typeof raw === 'string') return ended(given, misfitEnd(name, raw));
-  const parsing = schema ? parse(given.handle, schema, { raw }) : ({ ok: true, value: raw } as const);
+  const parsing = schema ? inTime(given.handle, schema.parse(raw)) : ({ ok: true, value: raw } as const);
   const go = (parsed: Awaited<ReturnType<CompiledSchema['parse']>>): RecordedCall | Promise<RecordedCall> => {
     if (!parsed.ok) return ended(given, parsed === unread ? abortedEnd() : misfitEnd(name, describeIssues(parsed.issues)));
     const input: CallInput = { raw: deepFreeze(raw), parsed: deepFreeze(parsed.value) };
@@ -217,7 +217,7 @@ export function judgeToolInput(
     rewrite: ({ raw }, by) => {
       const next = rewriteObject(raw, by);
       if (next === undefined) return undefined;
-      const parsing = parse(handle, spec.input, { raw: next });
+      const parsing = inTime(handle, spec.input.parse(next));
       const fit = (parsed: Awaited<typeof parsing>) =>
         parsed.ok ? { value: { raw: deepFreeze(next), parsed: deepFreeze(parsed.value) } } : undefined;
       return isPromise(parsing) ? Promise.resolve(parsing).then(fit) : fit(parsing as Awaited<typeof parsing>);

@@ -1,8 +1,8 @@
 import { GuardloopError } from '../errors.js';
 import type { RunHandle } from './handle.js';
+import { inTime } from './in-time.js';
 import { isPromise } from './is-promise.js';
 import { openApprovals } from './open-approvals.js';
-import { parse } from './parse.js';
 import { signApprovals } from './sign-approvals.js';
 import type { RunResult } from './types.js';
 
@@ -66,7 +66,7 @@ export async function outputOf(handle: RunHandle, text: string, value: unknown):
   if (handle.answer) return handle.answer.value;
   const schema = handle.agents.get(handle.state.agent)?.output;
   if (schema === undefined || value === undefined) return text;
-  const parsing = parse(handle, schema, { raw: value as never });
+  const parsing = inTime(handle, schema.parse(value as never));
   const parsed = isPromise(parsing) ? await parsing : parsing;
   return parsed.ok ? parsed.value : value;
 }

@@ -5,11 +5,11 @@ import type { Approval } from '../../state/events.js';
 import { callLabel } from '../call-label.js';
 import { finishCall } from '../finish-call.js';
 import type { RunHandle } from '../handle.js';
+import { inTime } from '../in-time.js';
 import { isPromise } from '../is-promise.js';
 import { deniedEnd } from '../observations.js';
 import type { OpenCall } from '../open-call.js';
 import { endCall } from '../open-call.js';
-import { parse } from '../parse.js';
 import { deepFreeze } from '../plain-output.js';
 import { judgeToolInput, runsOnce } from '../prepare-calls.js';
 import { changedFields } from '../request-approval.js';
@@ -51,7 +51,7 @@ export async function applyDecisions(handle: RunHandle): Promise<void> {
 async function applyEdit(open: OpenCall, edit: JsonObject): Promise<void> {
   const { handle, call, tool } = open;
   const approval = call.approval as Approval;
-  const parsing = parse(handle, tool.input, { raw: edit });
+  const parsing = inTime(handle, tool.input.parse(edit));
   const parsed = isPromise(parsing) ? await parsing : parsing;
   const { id } = call.call;
   const base = { type: 'approval.resolve', id: approval.id, subject: approval.subject } as const;

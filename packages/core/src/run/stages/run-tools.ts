@@ -9,11 +9,11 @@ import { addTo } from '../add-to.js';
 import { callLabel } from '../call-label.js';
 import type { CallInput, RunHandle } from '../handle.js';
 import { faultStop } from '../handle.js';
+import { inTime, unread } from '../in-time.js';
 import { isPromise } from '../is-promise.js';
 import { deniedEnd, errorEnd, limitEnd, unknownEnd } from '../observations.js';
 import type { OpenCall } from '../open-call.js';
 import { endCall } from '../open-call.js';
-import { parse, unread } from '../parse.js';
 import { deepFreeze } from '../plain-output.js';
 import { standNow } from '../plan.js';
 import { judgeToolInput, runsOnce } from '../prepare-calls.js';
@@ -169,10 +169,12 @@ function askOrRun(open: OpenCall, input: CallInput, own: string | undefined): Pr
 }
 
 function endAtLimit(open: OpenCall): boolean {
-  const { state } = open.handle;
-  const limit = spentLimit(state) ?? (hasToolCallsLeft(state) ? undefined : 'toolCalls');
+  const { handle, call, tool } = open;
+  const { state } = handle;
+  const limit = spentLimit(state) ?? (call.isCounted || hasToolCallsLeft(state) ? undefined : 'toolCalls');
   if (limit === undefined) return false;
-  endCall(open, { ...limitEnd(limit), revision: 0, chars: 0, limit });
+  const end = call.wasStarted ? unknownEnd(tool.name, `the limit ${limit} of the run was reached before it was run again`) : limitEnd(limit);
+  endCall(open, { ...end, revision: 0, chars: 0, limit });
   return true;
 }
 
@@ -184,7 +186,7 @@ function inputOf({ handle, call, tool }: OpenCall): CallInput | undefined | Prom
 
 async function inputAnew(open: OpenCall): Promise<CallInput | undefined> {
   const { call, tool } = open;
-  const parsing = parse(open.handle, tool.input, { raw: call.input });
+  const parsing = inTime(open.handle, tool.input.parse(call.input));
   const parsed = isPromise(parsing) ? await parsing : parsing;
   if (parsed.ok) return { raw: call.input, parsed: deepFreeze(parsed.value) };
   if (parsed === unread) return undefined;
