@@ -198,6 +198,38 @@ describe('a guardrail with a breaker', () => {
     },
   );
 
+  it('gives its probe to the next ask when a sibling’s halt made it useless', async () => {
+    const { guardrail, state } = remote({ breaker: { failures: 1, coolDownMs: 1_000 } });
+    const halts = defineGuardrail({ name: 'halts', on: ['input'], check: async () => halt('no') });
+    const clock = new HandClock();
+    await run(desk([guardrail]), 'Go', { clock });
+    await clock.pass(1_000);
+    state.hangs = true;
+    expect(await run(desk([guardrail, halts]), 'Go', { clock })).toMatchObject({ by: 'halts' });
+    Object.assign(state, { hangs: false, isDown: false });
+    expect((await run(desk([guardrail]), 'Go', { clock })).status).toBe('completed');
+    expect(state.asked).toBe(3);
+    expect(clock.pending).toBe(0);
+  });
+
+  it('gives its probe to the next ask when a reader left while it looked through its window', async () => {
+    const { guardrail, state } = remote({ on: 'output', window: 4, breaker: { failures: 1, coolDownMs: 1_000 } });
+    const model = scriptedModel(() => say('A text that is longer than the window.'), { chunks: 8 });
+    const agent = defineAgent({ name: 'talker', instructions: '', model, guardrails: [guardrail] });
+    const clock = new HandClock();
+    await run(agent, 'Go', { clock });
+    await clock.pass(1_000);
+    state.hangs = true;
+    const stop = new AbortController();
+    const running = run(agent, 'Go', { clock, signal: stop.signal });
+    await settle();
+    expect(state.asked).toBe(2);
+    stop.abort();
+    expect((await running).status).toBe('cancelled');
+    Object.assign(state, { hangs: false, isDown: false });
+    expect((await run(agent, 'Go', { clock })).status).toBe('completed');
+  });
+
   it('in shadow spares its service and refuses nothing', async () => {
     const { guardrail, state } = remote({ shadow: true });
     const agent = desk([guardrail]);
