@@ -149,3 +149,30 @@ it.each(levels)('a guardrail of %s that stands on no other agent halts only what
   const result = await ended(run(tree.agent, 'go'));
   expect(result).toMatchObject({ status: 'completed', output: 'Front.' });
 });
+
+it('a run that ends while children below wait for people ends them too, deepest first, with all that they had open', async () => {
+  const asking: Script = {
+    front: [[callTool('ask_desk', { input: 'x' }), callTool('pay', { id: 'front' })], say('Front.')],
+    desk: [[callTool('ask_clerk', { input: 'x' }), callTool('pay', { id: 'desk' })], say('Desk.')],
+    clerk: [callTool('pay', { id: 'clerk' }), say('Clerk.')],
+  };
+  const stop = halting('stop', ({ content }) => content.includes('evil'));
+  for (const level of [1, 2]) {
+    const tree = makeTree({ script: asking });
+    const first = await ended(run(tree.agent, 'go', { guardrails: [stop], runId: 'r' }));
+    if (first.status !== 'interrupted') throw new Error(first.status);
+    const id = first.approvals.find(({ agentPath }) => agentPath.length === level)?.id ?? '';
+    const result = await ended(resume(tree.agent, first.log, { guardrails: [stop], decisions: { [id]: { edit: { id: 'evil' } } } }));
+    expect(result).toMatchObject({ status: 'blocked', by: 'stop' });
+    expect(ofType(result.log.events, 'run.end').map(({ run: ending, status }) => `${ending} ${status}`)).toEqual(
+      level === 1 ? ['r/1.0/1.0 cancelled', 'r/1.0 cancelled', 'r blocked'] : ['r/1.0/1.0 cancelled', 'r/1.0 blocked', 'r blocked'],
+    );
+    const calls = ofType(result.log.events, 'model.end').flatMap((event) => event.calls.map((call) => `${event.run}/${call.id}`));
+    expect(
+      ofType(result.log.events, 'tool.end')
+        .map((event) => `${event.run}/${event.callId}`)
+        .sort(),
+    ).toEqual(calls.sort());
+    expect(tree.effects).toEqual([]);
+  }
+});

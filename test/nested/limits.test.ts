@@ -171,3 +171,39 @@ describe('limits over three levels', () => {
     expect(JSON.parse(String(told?.content)).summary).toBe('ask_desk reached its limit turns.');
   });
 });
+
+describe('a call that is made again after a cut', () => {
+  const script: Script = { front: [callTool('send', { id: 'a' }), callTool('look', { id: 'b' }), say('Front.')] };
+  const cutAt = (events: readonly LogEvent[], tool: string) => ({
+    version: 1 as const,
+    events: events.slice(0, ofType(events, 'tool.start').find((event) => event.tool === tool)?.seq),
+  });
+
+  it.each([
+    ['send', 'approve'],
+    ['send', { result: 'sent' }],
+    ['look', undefined],
+  ] as const)('counts once: %s, decided %j', async (tool, decision) => {
+    const limits = { toolCalls: 2 };
+    const whole = await ended(run(makeTree({ script }).agent, 'go', { limits }));
+    expect(whole).toMatchObject({ status: 'completed', output: 'Front.' });
+    const again = makeTree({ script });
+    let result = await ended(resume(again.agent, cutAt(whole.log.events, tool)));
+    if (result.status === 'interrupted' && decision !== undefined)
+      result = await ended(resume(again.agent, result.log, { decisions: { [result.approvals[0]?.id ?? '']: decision } }));
+    expect(result).toMatchObject({ status: 'completed', output: 'Front.' });
+  });
+
+  it('is not made again where another limit was reached meanwhile, and is not said never to have begun', async () => {
+    const whole = await ended(run(makeTree({ script, usage }).agent, 'go'));
+    const again = makeTree({ script, usage });
+    const asked = await ended(resume(again.agent, cutAt(whole.log.events, 'send')));
+    if (asked.status !== 'interrupted') throw new Error(asked.status);
+    const result = await ended(
+      resume(again.agent, asked.log, { limits: { tokens: 1 }, decisions: { [asked.approvals[0]?.id ?? '']: 'approve' } }),
+    );
+    expect(result).toMatchObject({ status: 'exhausted', limit: 'tokens' });
+    expect(again.effects).toEqual([]);
+    expect(ofType(result.log.events, 'tool.end')).toMatchObject([{ status: 'unknown', limit: 'tokens' }]);
+  });
+});

@@ -175,7 +175,7 @@ function faultsOf({ log, status, usage }: RunResult, effects: readonly string[],
       faults.push(`a halt in ${id} leaves ${parent} ${above.status}`);
     const inside = log.events.filter((event) => event.seq >= seq && (event.run === id || event.run.startsWith(`${id}/`)));
     const most = limits[agent]?.toolCalls;
-    const started = ofType(inside, 'tool.start').length;
+    const started = new Set(ofType(inside, 'tool.start').map((event) => `${event.run}/${event.callId}`)).size;
     if (most !== undefined && started > most) faults.push(`${started} calls in ${id}, where ${most} may be`);
   }
   const calls = ofType(log.events, 'model.end').flatMap((event) => event.calls.map(({ id }) => `${event.run}/${id}`));

@@ -2,7 +2,7 @@ import { safeCause } from '../errors.js';
 import type { Refusal } from '../state/events.js';
 import type { CallState, Ending } from '../state/state.js';
 import { recordError } from './answer.js';
-import type { RunHandle } from './handle.js';
+import { RunHandle } from './handle.js';
 import { abortedEnd, unknownEnd } from './observations.js';
 import { endCall } from './open-call.js';
 
@@ -28,7 +28,7 @@ export function endingOfStop(handle: RunHandle): RunEnding {
   }
 }
 
-/** Ends every open call, then the run. After it nothing is appended. */
+/** Ends every open call, a waiting child run before its call, then the run. After it nothing is appended. */
 export function endRun(handle: RunHandle, ending: RunEnding): void {
   const { state } = handle;
   for (const call of [...state.calls.values()]) closeCall(handle, call);
@@ -84,6 +84,12 @@ function closeCall(handle: RunHandle, call: CallState): void {
   if (call.phase === 'handoff') {
     handle.append({ type: 'handoff.refused', callId: call.call.id, ...abortedEnd('The handoff did not happen: the run was stopped.') });
     return;
+  }
+  const child = call.phase === 'started' ? handle.state.children?.get(call.call.id) : undefined;
+  // Nobody is at work on a child that waits for people, or was cut.
+  if (child && child.ended === undefined) {
+    const waiting = new RunHandle(handle.root, child, { agents: handle.agents, parent: handle, isStreamed: false });
+    endRun(waiting, { status: 'cancelled', reason: undefined });
   }
   const end = call.call.end ?? (call.wasStarted ? unknownEnd(name, 'the run was stopped before its result was seen') : abortedEnd());
   endCall({ handle, call, tool: { polling: true } }, { ...end, revision: 0, chars: 0 });

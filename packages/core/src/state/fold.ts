@@ -122,7 +122,9 @@ function startCall(run: RunState, event: ToolStartEvent): void {
   if (call === undefined) return;
   call.phase = 'started';
   call.wasStarted = true;
-  for (let each: RunState | undefined = run; each; each = each.parent) each.usedToolCalls += 1;
+  // One that is made again after a cut is no other call.
+  if (!call.isCounted) for (let each: RunState | undefined = run; each; each = each.parent) each.usedToolCalls += 1;
+  call.isCounted = true;
   if (event.once) noteEffect(run, event);
 }
 
@@ -311,6 +313,7 @@ function endAnswer(run: RunState, event: ModelEndEvent): void {
       decision: undefined,
       asksAnew: undefined,
       wasStarted: false,
+      isCounted: false,
       end: undefined,
       returned: undefined,
     });

@@ -41,6 +41,8 @@ export interface CallState {
   asksAnew: readonly Ask[] | undefined;
   /** Its effect may have happened. */
   wasStarted: boolean;
+  /** It counts against `toolCalls`: a start of it is in the log. */
+  isCounted: boolean;
   end: (CallEnd & { readonly id: string; readonly answer?: ToolEndEvent['answer'] }) | undefined;
   /** From the end of a tool that returned a handoff. */
   returned: { readonly to: string; readonly brief: string; readonly filtered?: true | undefined } | undefined;

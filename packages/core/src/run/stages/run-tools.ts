@@ -173,7 +173,9 @@ function endAtLimit(open: OpenCall): boolean {
   const { state } = handle;
   const limit = spentLimit(state) ?? (call.isCounted || hasToolCallsLeft(state) ? undefined : 'toolCalls');
   if (limit === undefined) return false;
-  const end = call.wasStarted ? unknownEnd(tool.name, `the limit ${limit} of the run was reached before it was run again`) : limitEnd(limit);
+  const end = call.wasStarted
+    ? unknownEnd(tool.name, `the limit ${limit} of the run was reached before it was run again`)
+    : limitEnd(limit);
   endCall(open, { ...end, revision: 0, chars: 0, limit });
   return true;
 }
