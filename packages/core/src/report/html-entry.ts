@@ -8,7 +8,7 @@ import type { Words } from './say.js';
 import { isoTime, tellCount, tellCounted, tellDuration, tellSince } from './say.js';
 import type { Standing, Told, ToldPart } from './tell-entry.js';
 import { approvalFacts, isNotable, markOf, tellAnswer, tellApproval, tellEntry, verdictFacts } from './tell-entry.js';
-import type { ReportApproval, ReportEntry, ReportText, ReportVerdict } from './types.js';
+import type { ReportApproval, ReportEntry, ReportRun, ReportText, ReportVerdict } from './types.js';
 
 /** Numbers that stand in the page for names, so that no name stands in an attribute that a script reads. */
 export class Names {
@@ -30,6 +30,8 @@ export interface Page {
   readonly guardrails: Names;
   /** Ids of the entries in the page. */
   readonly anchors: ReadonlyMap<ReportEntry, string>;
+  /** The run of each entry. */
+  readonly runs: ReadonlyMap<ReportEntry, ReportRun>;
   /** Longest text that is shown, in characters. */
   readonly maxText: number;
 }

@@ -28,11 +28,11 @@ function rows<T>(list: readonly T[], noun: string, row: (item: T) => Html): Html
   return html`${list.slice(0, maxRows).map(row)}${left > 0 && html`<li class="gap">${tellCounted(left, noun)} more: the page shows the first ${maxRows}.</li>`}`;
 }
 
-/** All entries, those of child runs after the call that started them. */
-export function* entriesOf(runs: readonly ReportRun[]): Generator<ReportEntry> {
+/** All entries with their runs, those of child runs after the call that started them. */
+export function* entriesOf(runs: readonly ReportRun[]): Generator<readonly [ReportEntry, ReportRun]> {
   for (const run of runs) {
     for (const entry of run.entries) {
-      yield entry;
+      yield [entry, run];
       if (entry.kind === 'call' && entry.run !== undefined) yield* entriesOf([entry.run]);
     }
   }
@@ -71,29 +71,31 @@ function runsText(runs: readonly ReportRun[]): Html {
 }
 
 /** What a reader looks for first. */
-export function issuesHtml({ anchors }: Page, entries: readonly ReportEntry[]): Html {
+export function issuesHtml({ anchors, runs }: Page, entries: readonly ReportEntry[]): Html {
   const notable = entries.filter((entry) => isNotable(entry) && entry.kind !== 'end');
+  const isOneRun = new Set(runs.values()).size < 2;
+  const row = (entry: ReportEntry): Html => issueHtml(entry, anchors.get(entry) ?? '', isOneRun ? undefined : runs.get(entry)?.id);
   return html`<section class="part" aria-labelledby="issues"><h2 id="issues">Stopped, changed or put to a person</h2>
 ${
   notable.length === 0
     ? html`<p class="about">Nothing: every answer was to allow.</p>`
-    : html`<ul class="issues">${rows(notable, 'entry', (entry) => issueHtml(entry, anchors.get(entry) ?? ''))}</ul>`
+    : html`<ul class="issues">${rows(notable, 'entry', row)}</ul>`
 }</section>
 `;
 }
 
-function issueHtml(entry: ReportEntry, anchor: string): Html {
+function issueHtml(entry: ReportEntry, anchor: string, run: string | undefined): Html {
   const told = tellEntry(entry);
   const stricter = entry.verdicts.filter(({ action, failed }) => action !== 'allow' || failed);
   const main = strictestOf(stricter);
   const { sign, tone } = main === undefined ? { sign: '·', tone: told.status?.tone ?? 'plain' } : markOf(main);
   const others = stricter.length - 1;
   const deed =
-    main === undefined
-      ? html`${told.status?.words ?? 'noted'}`
-      : html`${quote(main.guardrail)} ${tellAnswer(main)} on ${surfaceWord(main.surface)}${others > 0 && html`, and ${tellCounted(others, 'more answer')}`}`;
+    main !== undefined &&
+    html`: ${quote(main.guardrail)} ${tellAnswer(main)} on ${surfaceWord(main.surface)}${others > 0 && html`, and ${tellCounted(others, 'more answer')}`}`;
   const why = main?.reason !== undefined && html`<span class="why" dir="auto">${main.reason}</span>`;
-  return html`<li><span class="sign ${tone}" aria-hidden="true">${sign}</span><div><a href="#${anchor}">${told.kind} ${words(told.title)}</a>: ${deed}${told.status && html` ${badge(told.status)}`}${why}</div></li>`;
+  const where = run !== undefined && html`<span class="meta"><span>agent ${quote(entry.agent)}</span><span>run ${quote(run)}</span></span>`;
+  return html`<li><span class="sign ${tone}" aria-hidden="true">${sign}</span><div><a href="#${anchor}">${told.kind} ${words(told.title)}</a>${deed}${told.status && html` ${badge(told.status)}`}${why}${where}</div></li>`;
 }
 
 const order = ['allow', 'rewrite', 'ask', 'deny', 'halt'];
@@ -160,7 +162,7 @@ const surfaces = ['input', 'toolInput', 'toolOutput', 'handoff', 'output'] as co
 export function standsHtml(stands: readonly ReportStand[]): Html {
   return html`<section class="part" aria-labelledby="stands"><h2 id="stands">Who stood where</h2>
 <p class="about">The guardrails on each boundary of each agent, as the log's manifests tell. “none” is a boundary on which nobody stood.</p>
-<ul class="cards">${rows(stands, 'agent', standHtml)}</ul></section>
+<ul class="cards wider">${rows(stands, 'agent', standHtml)}</ul></section>
 `;
 }
 

@@ -17,6 +17,7 @@ body{margin:0;background:var(--bg);color:var(--text);font:400 1rem/1.55 var(--sa
 h1,h2,h3,h4,h5,h6,p,ul,ol,dl,dd{margin:0;padding:0}
 ul,ol{list-style:none}
 code{font:.92em/1.4 var(--mono)}
+.stand code,.verdict code,.allows code,.note code,.meta code{display:inline-block;max-width:100%}
 a{color:var(--accent);text-underline-offset:.18em}
 :focus-visible{outline:3px solid var(--accent);outline-offset:2px;border-radius:4px}
 .skip{position:absolute;left:-99rem}
@@ -49,6 +50,7 @@ button:hover,select:hover{border-color:var(--muted)}
 .issues{border:1px solid var(--line);border-radius:8px;background:var(--card);overflow:hidden}
 .issues li{display:grid;grid-template-columns:1.4rem 1fr;gap:.2rem .5rem;padding:.65rem .9rem;border-top:1px solid var(--line)}
 .issues li:first-child{border-top:0}
+.issues .meta{display:block}
 .issues .why{display:block;color:var(--muted);font-size:.92rem}
 .sign{font-weight:700;text-align:center}
 .filters{position:sticky;top:0;z-index:5;background:var(--bg);border-bottom:1px solid var(--line);padding:.7rem 0 .55rem;margin-bottom:1.25rem}
@@ -111,7 +113,8 @@ button:hover,select:hover{border-color:var(--muted)}
 .cards>li{background:var(--card);border:1px solid var(--line);border-radius:8px;padding:.75rem .95rem}
 .cards h3{font-size:1rem;line-height:1.4;font-weight:620}
 .cards .answers{margin-top:.35rem;font-size:.92rem}
-.stand dl{display:grid;grid-template-columns:6.6rem 1fr;gap:.15rem .6rem;margin-top:.5rem;font-size:.9rem}
+.cards.wider{grid-template-columns:repeat(auto-fill,minmax(24rem,1fr))}
+.stand dl{display:grid;grid-template-columns:6rem 1fr;gap:.15rem .6rem;margin-top:.5rem;font-size:.9rem}
 .stand dt{color:var(--muted);font:.82rem/1.7 var(--mono)}
 .stand .empty{color:var(--muted)}
 table{border-collapse:collapse;width:100%;background:var(--card);border:1px solid var(--line);font-size:.92rem;margin-bottom:1rem}
@@ -141,7 +144,7 @@ html{scroll-padding-top:1rem}
 .entry::before{top:.35rem}
 .boundary{grid-template-columns:1fr}
 .nest{margin-left:.4rem;padding-left:.35rem}
-.cards{grid-template-columns:1fr}
+.cards,.cards.wider{grid-template-columns:1fr}
 th,td{padding:.35rem .45rem}
 .help{display:none}
 }
@@ -159,4 +162,4 @@ a{color:inherit;text-decoration:none}
 `;
 
 /** sha256 of the style sheet, base64, for the page's policy. */
-export const pageStyleHash = 'pkUTF7cqhVKvUBxzgv5LthyPajmmR0DFvyyXhs/Gz4E=';
+export const pageStyleHash = 'VJ5Ml4RQro1gRqgagpzGgdCCWtp9zS8JEFRF/viJVxo=';

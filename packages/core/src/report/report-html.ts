@@ -40,10 +40,12 @@ export function reportHtml(report: GuardReport, options: ReportHtmlOptions = {})
   const { title = 'Guardrail report', about, maxBytes = 4_500_000 } = options;
   if (!(maxBytes >= 100_000))
     throw new GuardloopError('CONFIG_INVALID', 'maxBytes of reportHtml is below 100,000, which no page fits. Give more, or leave it out.');
-  const entries = [...entriesOf(report.runs)];
+  const runs = new Map(entriesOf(report.runs));
+  const entries = [...runs.keys()];
   const page: Page = {
     agents: new Names(),
     guardrails: new Names(),
+    runs,
     anchors: new Map(entries.map((entry, index) => [entry, `e${index + 1}`])),
     maxText: fitTexts(entries, maxBytes * 0.4),
   };
