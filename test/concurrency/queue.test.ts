@@ -180,6 +180,22 @@ describe('runs that queue on one session', () => {
       await expect(run(agent, 'x', { session: { store, id: 's', ...each } as never })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
   });
 
+  it('S223: with waitMs 0 try once: they go where nobody is, and are refused at once where somebody is', async () => {
+    const { agent, hold, asked } = speaker();
+    const store = memorySession();
+    expect(answer(await run(agent, 'alone', { session: queue(store, 0) }))).toBe('alone: 1');
+    const first = hold('first');
+    const running = run(agent, 'first', { session: { store, id: 's', onConflict: undefined, waitMs: undefined } });
+    await vi.waitUntil(() => asked.length === 2);
+    await expect(run(agent, 'late', { session: queue(store, 0) })).rejects.toMatchObject({ code: 'RESUME_MISMATCH', isRetryable: true });
+    await expect(run(agent, 'late', { session: queue(fromElsewhere(store), 0) })).rejects.toMatchObject({
+      code: 'RESUME_MISMATCH',
+      isRetryable: true,
+    });
+    first.open();
+    expect(answer(await running)).toBe('first: 2');
+  });
+
   it('that would wait for themselves are refused in time', async () => {
     const store = memorySession();
     const { agent } = speaker();

@@ -72,12 +72,11 @@ async function enterRun({ start, agents, input, runId, given, limits }: NewRun, 
     throw new GuardloopError('CONFIG_INVALID', `The session has a run ${runId} already. Give another runId, or none.`);
   const before = root.log.root;
   if (before && before.ended === undefined) {
-    const error = mismatch(
-      `The last run of the session, ${before.id}, has not ended: it is under way, waits for people or was cut. Resume it, give unfinished: 'abandon' to end it, or onConflict: 'queue' in \`session\` to wait for one that is under way.`,
-    );
-    const mustWait = place.turn?.mayBeUnderWay(root.log) && !(options.isAbandoning && place.attempt?.isLast);
-    if (mustWait) throw new SessionBusy(error, root.log.seq);
-    if (!options.isAbandoning) throw error;
+    if (place.turn?.mayBeUnderWay(root.log) && !(options.isAbandoning && place.attempt?.isLast)) throw new SessionBusy(root.log.seq);
+    if (!options.isAbandoning)
+      throw mismatch(
+        `The last run of the session, ${before.id}, has not ended: it is under way, waits for people or was cut. Resume it, give unfinished: 'abandon' to end it, or onConflict: 'queue' in \`session\` to wait for one that is under way.`,
+      );
     const old = new RunHandle(root, before, { agents, isStreamed: false });
     old.append({ type: 'run.resume', writer: root.writerId, manifest: before.manifest });
     endRun(old, { status: 'cancelled', reason: undefined });
@@ -137,11 +136,7 @@ async function enterResume(
   const state = root.log.root;
   if (state === undefined) throw mismatch('The log holds no run. Start one with `run`.');
   // A log that was found is taken over from whoever wrote it; who won it since is at work.
-  if (place.attempt?.isRetry && place.turn?.mayBeUnderWay(root.log))
-    throw new SessionBusy(
-      mismatch(`The run ${state.id} was resumed by another at the same time, and is under way. Resume it again when it is over.`),
-      root.log.seq,
-    );
+  if (place.attempt?.isRetry && place.turn?.mayBeUnderWay(root.log)) throw new SessionBusy(root.log.seq);
   const limits = options.limits === undefined ? undefined : resolveLimits(options.limits, state.limits);
   const handle = new RunHandle(root, state, { agents });
   attach(handle);

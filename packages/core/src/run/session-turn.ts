@@ -37,12 +37,9 @@ export interface Attempt {
   readonly isLast: boolean;
 }
 
-/** Thrown by an attempt: a run is under way, perhaps in another process. `error` is what to say when the wait is over. */
+/** Thrown by an attempt: a run may be under way in another process. `seq` is the last event that is known of it. */
 export class SessionBusy {
-  constructor(
-    readonly error: GuardloopError,
-    readonly seq: number,
-  ) {}
+  constructor(readonly seq: number) {}
 }
 
 /** One run's place among the runs of its session. Every run takes one; only those that queue wait for those before them. */
@@ -102,7 +99,7 @@ export class SessionTurn {
         return await attempt({ session, isRetry, isLast });
       } catch (thrown) {
         if (thrown instanceof SessionBusy) {
-          if (isLast) throw thrown.error;
+          if (isLast) throw this.tooLate();
           after = thrown.seq;
         } else {
           if (isLast || !GuardloopError.is(thrown) || thrown.code !== 'LOG_CONFLICT') throw thrown;
@@ -122,11 +119,14 @@ export class SessionTurn {
   private async waitForThoseBefore(): Promise<void> {
     if (this.line.turns[0] === this) return;
     await this.wait(this.left());
-    if (this.line.turns[0] === this || this.isAborted) return;
+    if (this.line.turns[0] !== this && !this.isAborted) throw this.tooLate();
+  }
+
+  private tooLate(): GuardloopError {
     const { id, waitMs = defaultWaitMs } = this.session;
-    throw new GuardloopError(
+    return new GuardloopError(
       'RESUME_MISMATCH',
-      `The run has waited ${waitMs} ms for its turn on the session ${id}; a run before it is still under way. Nothing was run: try again, or give the session a longer waitMs.`,
+      `The run has waited ${waitMs} ms for its turn on the session ${id}; a run before it is still under way, or was cut. Nothing was run: try again, give the session a longer waitMs, or resume the run that was cut.`,
       { isRetryable: true, details: { session: id, waitMs } },
     );
   }
