@@ -1,6 +1,7 @@
 import { safeCause } from '../errors.js';
 import type { Refusal } from '../state/events.js';
 import type { CallState, Ending } from '../state/state.js';
+import { addTo } from './add-to.js';
 import { recordError } from './answer.js';
 import { RunHandle } from './handle.js';
 import { abortedEnd, unknownEnd } from './observations.js';
@@ -32,6 +33,7 @@ export function endingOfStop(handle: RunHandle): RunEnding {
 export function endRun(handle: RunHandle, ending: RunEnding): void {
   const { state } = handle;
   for (const call of [...state.calls.values()]) closeCall(handle, call);
+  if (state.quarantine) handle.root.undecided = addTo(handle.root.undecided, state);
   const { answer } = state;
   switch (ending.status) {
     case 'completed':

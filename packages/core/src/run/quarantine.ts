@@ -4,6 +4,8 @@ import { canonicalJson } from '../state/canonical-json.js';
 import { saltedSha256Hex } from '../state/digest.js';
 import type { OutputApproval } from '../state/events.js';
 import type { RawAnswer } from './answer.js';
+import type { RunHandle } from './handle.js';
+import { graceMs } from './handle.js';
 import type { QuarantineStore } from './types.js';
 
 /** An answer that waits for a person. Guardrails have not passed it. */
@@ -58,4 +60,11 @@ export async function accessQuarantine<T>(use: () => Promise<T>, key: string): P
       isRetryable: true,
     });
   }
+}
+
+/** Deletes answers that nobody will decide about any more: their runs have ended, and only the root's can be taken up again. Never rejects. */
+export async function deleteUndecided(handle: RunHandle): Promise<void> {
+  const { settings, undecided = [] } = handle.root;
+  const keys = undecided.flatMap((run) => (run.quarantine && run !== handle.state ? [run.quarantine.approval.key] : []));
+  await handle.wait(Promise.all(keys.map(async (key) => settings.quarantine?.delete(key))), graceMs, graceMs);
 }

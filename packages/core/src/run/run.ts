@@ -9,6 +9,7 @@ import { loop } from './loop.js';
 import type { Door } from './make-root.js';
 import type { Options } from './options.js';
 import { readInput, readOptions } from './options.js';
+import { deleteUndecided } from './quarantine.js';
 import { resultOf } from './result.js';
 import { applyDecisions } from './stages/apply-decisions.js';
 import type { Completed, ResumeFunction, RunFunction, RunResult, RunStream, StreamFunction } from './types.js';
@@ -29,6 +30,7 @@ async function drive(handle: RunHandle, options: Options): Promise<RunResult> {
   try {
     if (handle.root.given) await applyDecisions(handle).catch((thrown: unknown) => handle.abort(faultStop(handle, thrown)));
     await loop(handle);
+    if (handle.root.undecided) await deleteUndecided(handle);
     if (handle.root.writer) await handle.lastBarrier();
   } finally {
     disarm();
