@@ -97,6 +97,75 @@ describe('an answer in quarantine', () => {
   });
 });
 
+describe('an answer in quarantine that nobody will decide about any more', () => {
+  const asks = defineGuardrail({
+    name: 'asks',
+    on: ['output'],
+    check: ({ content }) => (holdsCanary(content) ? ask('look at it') : allow()),
+  });
+  const act = defineTool({
+    name: 'act',
+    description: 'Acts.',
+    input: z.object({ text: z.string() }),
+    approval: true,
+    execute: () => 'acted',
+  });
+  const build = () => {
+    const inner = defineAgent({ name: 'inner', instructions: 'Inner.', model: scriptedModel([say(canary)]), guardrails: [asks] });
+    const stop = defineGuardrail({
+      name: 'stop',
+      on: ['toolInput'],
+      check: ({ content }) => (content.includes('evil') ? halt('no') : allow()),
+    });
+    return defineAgent({
+      name: 'desk',
+      instructions: 'Help.',
+      model: scriptedModel(({ messages }) =>
+        JSON.stringify(messages).includes('again') ? say('Fine.') : [callTool('ask_inner', { input: 'x' }), callTool('act', { text: 'x' })],
+      ),
+      tools: [act, asTool(inner, { name: 'ask_inner', description: 'Asks.' })],
+      guardrails: [stop],
+    });
+  };
+  const begin = async () => {
+    const quarantine = openQuarantine();
+    const session = { store: memorySession(), id: 's' };
+    const first = await run(build(), 'go', { quarantine, session });
+    if (first.status !== 'interrupted') throw new Error(first.status);
+    expect(holds(quarantine.kept)).toBe(true);
+    return { quarantine, session, first };
+  };
+
+  it('is deleted with a child run whose root was halted', async () => {
+    const { quarantine, session, first } = await begin();
+    const id = first.approvals.find(({ surface }) => surface === 'toolInput')?.id ?? '';
+    const last = await resume(build(), session, { quarantine, decisions: { [id]: { edit: { text: 'evil' } } } });
+    expect(last).toMatchObject({ status: 'blocked', by: 'stop' });
+    expect(tracesOf([last, quarantine.kept])).toEqual([]);
+    expect(auditLog(last.log)).toEqual([]);
+  });
+
+  it('is deleted with a run that was abandoned, whose next run is given the store', async () => {
+    const { quarantine, session } = await begin();
+    const next = await run(build(), 'again', { quarantine, session, unfinished: 'abandon' });
+    expect(next).toMatchObject({ status: 'completed', output: 'Fine.' });
+    expect(tracesOf([next, quarantine.kept])).toEqual([]);
+  });
+
+  it('holds up no run when the store fails or hangs, and waits on with a run that can be taken up again', async () => {
+    for (const remove of [async () => Promise.reject(new Error(canary)), async () => undefined]) {
+      const { quarantine, session } = await begin();
+      const next = await run(build(), 'again', { quarantine: { ...quarantine, delete: remove }, session, unfinished: 'abandon' });
+      expect(next).toMatchObject({ status: 'completed', output: 'Fine.' });
+      expect(tracesOf(next)).toEqual([]);
+    }
+    const { quarantine, first } = await begin();
+    const later = await resume(build(), first.log, { quarantine });
+    expect(later.status).toBe('interrupted');
+    expect(quarantine.kept.size).toBe(1);
+  });
+});
+
 describe('text that was let through live', () => {
   it('is taken back to the last character when it is refused, and nothing else holds it', async () => {
     const agent = defineAgent({
