@@ -14,12 +14,14 @@ const reason = Object.assign(new Error('enough'), { name: 'Enough', code: 'E_ENO
 const sceneOf = (seed: number): Scene => new Scene(seededScheduler({ seed }), stepMs);
 
 /** How much a script comes to when it is left alone. */
-async function measure(make: Make): Promise<{ readonly events: number; readonly asked: number; readonly ms: number }> {
+async function measure(
+  make: Make,
+): Promise<{ readonly events: number; readonly asked: number; readonly turns: number; readonly ms: number }> {
   const scene = sceneOf(1);
   const result = await goThrough(scene, make(scene));
   await scene.look(result);
   expect(result.status).toBe('completed');
-  return { events: scene.events.length, asked: scene.asked, ms: result.events.at(-1)?.at ?? 0 };
+  return { events: scene.events.length, asked: scene.asked, turns: scene.turns, ms: result.events.at(-1)?.at ?? 0 };
 }
 
 /** The answer is recorded: nothing is left to stop. */
@@ -77,6 +79,31 @@ describe.each(Object.entries(scripts))('%s', (_name, make) => {
         expectPrompt(scene, made);
         await scene.look(result);
         if (!isOver) await expectResumable(scene, made, result);
+      });
+    }
+    expect(rejections).toEqual([]);
+  });
+
+  it('the caller’s signal from within each function of the user’s, before and after it waits: cancelled, and resumed to the end', async () => {
+    const rejections = unhandled();
+    const { turns } = await measure(make);
+    for (let number = 1; number <= turns; number += turns > 60 ? 3 : 1) {
+      const scene = sceneOf(number);
+      const made = make(scene);
+      scene.onTurn = (turn) => {
+        if (turn !== number) return;
+        scene.noteStop();
+        scene.stop.abort(reason);
+      };
+      const result = await goThrough(scene, made, { door: number % 2 === 0 ? 'run' : 'stream' });
+      await at(`turn ${number} of ${turns}`, async () => {
+        await scene.look(result);
+        // The store was still writing an answer that was recorded already; or people had been asked, and decided.
+        if (result.status === 'completed') return;
+        expect(result).toMatchObject({ status: 'cancelled', cause: { name: 'Enough' } });
+        // Undefined: it came while the store wrote down that people are asked, and the next part began with it.
+        if (scene.stoppedAt !== undefined) expectPrompt(scene, made);
+        await expectResumable(scene, made, result);
       });
     }
     expect(rejections).toEqual([]);

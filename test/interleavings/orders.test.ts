@@ -1,15 +1,17 @@
 import type { RunResult } from '@guardloop/core';
-import { ask, asTool, defineAgent, deny, handoff, resume, rewrite, run, stream } from '@guardloop/core';
-import { callTool, say } from '@guardloop/testing';
+import { ask, asTool, defineAgent, deny, GuardloopError, handoff, memorySession, resume, rewrite, run, stream } from '@guardloop/core';
+import { auditLog, callTool, exploreOrders, say } from '@guardloop/testing';
 import { expect, it, vi } from 'vitest';
+import { unhandled } from '../scenarios/sound.js';
 import { inOrders } from './in-orders.js';
-import { watched } from './scene.js';
+import { Scene, watched } from './scene.js';
 
 vi.setConfig({ testTimeout: 60_000 });
 
 const call = (name: string, id: string) => callTool(name, { id });
 
-it('parallel tools with guardrails on both sides, effects, and a slow store', async () => {
+it('parallel tools with guardrails on both sides, effects, and a slow store, run and streamed', async () => {
+  let doors = 0;
   await inOrders(250, async (scene, scheduler) => {
     const tools = [
       scene.tool('find'),
@@ -40,9 +42,9 @@ it('parallel tools with guardrails on both sides, effects, and a slow store', as
       say('All done.'),
     ]);
     const agent = defineAgent({ name: 'desk', instructions: async () => scheduler.settle('Help.', 'instructions'), model, tools });
-    const result = await scheduler.run(() =>
-      run(agent, 'go', { ...scene.options, guardrails, session: { store: scene.store(), id: 's' } }),
-    );
+    const door = doors++ % 2 === 0 ? 'run' : 'stream';
+    const session = { store: scene.store(), id: 's' };
+    const result = await scheduler.run(() => scene.through(door, agent, { ...scene.options, guardrails, session }));
     expect(result).toMatchObject({ status: 'completed', output: 'All done.!' });
     expect(scene.effects.filter((key) => key !== undefined)).toHaveLength(8);
     expect(scene.shown).toBe('Let me see.!All done.!');
@@ -240,4 +242,56 @@ it('three runs of one session, watched by a slow reader through windows', async 
     if (last === undefined) throw new Error('no run');
     return last;
   });
+});
+
+it('runs that queue on a session take their turns in the order in which they came', async () => {
+  await inOrders(100, async (scene, scheduler) => {
+    const session = { store: scene.store(), id: 's', onConflict: 'queue' } as const;
+    const model = scene.model(({ turn, messages }) => (turn === 1 ? call('send', `${messages.length}`) : say(`saw ${messages.length}`)));
+    const guardrails = [scene.guard('all', ['input', 'toolInput', 'output'])];
+    const agent = defineAgent({ name: 'desk', instructions: 'Help.', model, tools: [scene.tool('send', { effect: 'send' })], guardrails });
+    const results = await scheduler.run(() =>
+      Promise.all(['one', 'two', 'three'].map((input) => run(agent, input, { clock: scene.clock, signal: scene.stop.signal, session }))),
+    );
+    expect(results.map((result) => result.status === 'completed' && result.output)).toEqual(['saw 3', 'saw 7', 'saw 11']);
+    const [, , last] = results;
+    if (last === undefined) throw new Error('no run');
+    return last;
+  });
+});
+
+it('runs that meet on a session without a queue: one is entered at a time, and who loses shows and does nothing', async () => {
+  const rejections = unhandled();
+  const codes = new Set<string>();
+  await exploreOrders({ orders: 150 }, async (scheduler) => {
+    const scene = new Scene(scheduler);
+    const inner = memorySession();
+    const session = { store: scene.store(inner), id: 's' };
+    const model = scene.model(({ turn }) => (turn === 1 ? call('send', 's') : say('sent')));
+    const agent = defineAgent({ name: 'desk', instructions: 'Help.', model, tools: [scene.tool('send', { effect: 'send' })] });
+    const shown: string[] = [];
+    const start = async (name: string): Promise<RunResult | undefined> => {
+      await scheduler.pause(name);
+      const observers = [(): void => void shown.push(name)];
+      try {
+        return await run(agent, name, { clock: scene.clock, signal: scene.stop.signal, session, observers });
+      } catch (thrown) {
+        if (!GuardloopError.is(thrown)) throw thrown;
+        codes.add(thrown.code);
+        expect(shown).not.toContain(name);
+        return undefined;
+      }
+    };
+    const results = await scheduler.run(() => Promise.all(['one', 'two', 'three'].map(start)));
+    const entered = results.filter((result) => result !== undefined);
+    expect(entered.length).toBeGreaterThan(0);
+    for (const result of entered) expect(result).toMatchObject({ status: 'completed', output: 'sent' });
+    expect(scene.effects).toHaveLength(entered.length);
+    const events = await inner.load('s');
+    expect(auditLog({ version: 1, events })).toEqual([]);
+    expect(events.filter(({ type }) => type === 'run.end')).toHaveLength(entered.length);
+    expect(scheduler.timers).toEqual([]);
+  });
+  expect([...codes].sort()).toEqual(['LOG_CONFLICT', 'RESUME_MISMATCH']);
+  expect(rejections).toEqual([]);
 });

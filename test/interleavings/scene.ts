@@ -1,6 +1,18 @@
 import { getEventListeners } from 'node:events';
-import type { LogEvent, QuarantineStore, RunEvent, RunResult, RunStream, SessionStore, Subject, Surface, Verdict } from '@guardloop/core';
-import { allow, defineGuardrail, defineTool, halt, memorySession } from '@guardloop/core';
+import type {
+  Agent,
+  LogEvent,
+  QuarantineStore,
+  RunEvent,
+  RunOptions,
+  RunResult,
+  RunStream,
+  SessionStore,
+  Subject,
+  Surface,
+  Verdict,
+} from '@guardloop/core';
+import { allow, defineGuardrail, defineTool, halt, memorySession, run, stream } from '@guardloop/core';
 import type { Scheduler, Script, ScriptedModel } from '@guardloop/testing';
 import { auditLog, scriptedModel } from '@guardloop/testing';
 import { expect } from 'vitest';
@@ -53,7 +65,23 @@ export class Scene {
     private readonly stepMs?: number,
   ) {}
 
-  turn(label: string, signal?: AbortSignal): Promise<void> {
+  /** How often a function of the user's began or went on. */
+  turns = 0;
+  /** Called from within each of them, before and after it waits. */
+  onTurn: ((turn: number) => void) | undefined;
+
+  async turn(label: string, signal?: AbortSignal): Promise<void> {
+    this.noteTurn();
+    await this.wait(label, signal);
+    this.noteTurn();
+  }
+
+  private noteTurn(): void {
+    this.turns += 1;
+    this.onTurn?.(this.turns);
+  }
+
+  private wait(label: string, signal?: AbortSignal): Promise<void> {
     return this.stepMs === undefined ? this.scheduler.pause(label, signal) : this.scheduler.sleep(this.stepMs, label, signal);
   }
 
@@ -166,6 +194,14 @@ export class Scene {
       get: (key) => use('get', () => kept.get(key)),
       delete: (key) => use('delete', () => void kept.delete(key)),
     };
+  }
+
+  /** Runs an agent, or watches it run: in either case the same happens. */
+  async through(door: 'run' | 'stream', agent: Agent<unknown>, options: RunOptions<unknown>): Promise<RunResult> {
+    if (door === 'run') return run(agent, 'go', options as never) as Promise<RunResult>;
+    const watched = stream(agent, 'go', options as never) as RunStream;
+    await this.read(watched);
+    return watched.result;
   }
 
   /** Reads a stream at the scheduler's pace. */
