@@ -113,8 +113,12 @@ function resumeRun(state: LogState, run: RunState, event: RunResumeEvent): void 
   if (event.limits) run.limits = readLimits(event.limits);
   if (event.onLimit) run.onLimit = event.onLimit;
   if (event.reopens) reopen(run);
-  // Before its input is accepted, nothing has happened in a run.
-  for (const each of state.runs.values()) if (!each.accepted) each.viewItems = undefined;
+  for (const each of state.runs.values()) {
+    // Nor has a child run used the time for which its root waited.
+    each.lastAt = event.at;
+    // Before its input is accepted, nothing has happened in a run.
+    if (!each.accepted) each.viewItems = undefined;
+  }
 }
 
 function startCall(run: RunState, event: ToolStartEvent): void {
