@@ -147,6 +147,33 @@ describe('a quarantine that hangs', () => {
     }
   });
 
+  it('a stop while an approved answer is judged again leaves the decision as it is', async () => {
+    const scheduler = seededScheduler();
+    const { clock } = scheduler;
+    const { quarantine, kept } = setUp('put', scheduler);
+    quarantine.put = async (key, value) => void kept.set(key, value as never);
+    let asked = 0;
+    const slow = defineGuardrail({
+      name: 'slow',
+      on: ['output'],
+      check: () => (asked++ === 1 ? scheduler.hang('slow') : ask('a person reads it')),
+    });
+    const model = scriptedModel([say('A delicate answer.')]);
+    const agent = defineAgent({ name: 'a', instructions: '', model, guardrails: [slow] });
+    const first = await scheduler.run(() => run(agent, 'go', { clock, quarantine }));
+    const decisions = { [approvalsOf(first)[0]?.id ?? '']: 'approve' } as const;
+    const stop = stopAt(scheduler, 500);
+    const second = await scheduler.run(async () => resume(agent, first.log, { clock, quarantine, decisions, signal: stop.signal }).result);
+    expect(second).toMatchObject({ status: 'cancelled', cause: { name: 'Enough' } });
+    expect(auditLog(second.log)).toEqual([]);
+    expect(kept.size).toBe(1);
+    const third = await scheduler.run(async () => resume(agent, second.log, { clock, quarantine }).result);
+    expect(third).toMatchObject({ status: 'completed', output: 'A delicate answer.' });
+    expect(auditLog(third.log)).toEqual([]);
+    expect(model.requests).toHaveLength(1);
+    expect(kept.size).toBe(0);
+  });
+
   it('put: what comes to lie there after the stop is taken away', async () => {
     const scheduler = seededScheduler();
     const { agent, kept, quarantine: inner } = setUp('get', scheduler);

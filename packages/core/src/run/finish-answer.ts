@@ -104,6 +104,8 @@ function discard(open: Open, fault: Fault): void {
   const chars = answer.text.length;
   if (fault.kind === 'stopped') {
     release.retract('the run was stopped');
+    // What a person approved waits on: the run can be resumed to it.
+    if (open.finishing.approvedRevision !== undefined) return;
     handle.append({ ...endOf(open), status: 'aborted', chars });
     return;
   }

@@ -58,7 +58,7 @@ export async function releaseQuarantine(handle: RunHandle): Promise<undefined> {
       approvedRevision: approval.revision,
     },
   );
-  await discard(handle, approval.key);
+  if (state.quarantine === undefined) await discard(handle, approval.key);
   return undefined;
 }
 
