@@ -1,5 +1,5 @@
 import type { Limits, LogEvent, RunResult } from '@guardloop/core';
-import { resume, run, usageBy } from '@guardloop/core';
+import { allow, defineGuardrail, resume, run, usageBy } from '@guardloop/core';
 import type { Script } from '@guardloop/testing';
 import { auditLog, callTool, say } from '@guardloop/testing';
 import fc from 'fast-check';
@@ -140,6 +140,23 @@ describe('limits over three levels', () => {
         clerk: ['clerk exhausted', 'desk completed', 'front completed'],
       }[level],
     );
+  });
+
+  it('of toolCalls are held by approved calls of children side by side, while their guardrails are asked once more', async () => {
+    const paying: Script = {
+      front: [callTool('ask_desk', { input: 'x' }), say('Front.')],
+      desk: [[callTool('ask_clerk', { input: 'x' }), callTool('ask_clerk', { input: 'y' })], say('Desk.')],
+      clerk: [callTool('pay', { id: 'p' }), say('Clerk.')],
+    };
+    const slow = defineGuardrail({ name: 'slow', on: ['toolInput'], check: async () => Promise.resolve().then(() => allow()) });
+    const tree = makeTree({ script: paying, limits: { desk: { toolCalls: 3 } }, guardrails: { clerk: [slow] } });
+    const first = await ended(run(tree.agent, 'go'));
+    if (first.status !== 'interrupted') throw new Error(first.status);
+    const decisions = Object.fromEntries(first.approvals.map(({ id }) => [id, 'approve' as const]));
+    const result = await ended(resume(tree.agent, first.log, { decisions }));
+    expect(result).toMatchObject({ status: 'completed', output: 'Front.' });
+    expect(tree.effects).toHaveLength(1);
+    expect(ofType(result.log.events, 'run.end').map(({ agent, status }) => `${agent} ${status}`)).toContain('desk exhausted');
   });
 
   it('of handoffs are each run’s own', async () => {

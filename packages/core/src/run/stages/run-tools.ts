@@ -286,6 +286,8 @@ async function followDecision(open: OpenCall): Promise<void> {
       endCall(open, { ...deniedEnd(ruling.refusal), revision: ruling.revision, chars: 0 });
       return;
     }
+    // Calls of other runs may have used the limit up meanwhile.
+    if (endAtLimit(open)) return;
   }
   await runCall(open, input.parsed);
 }
