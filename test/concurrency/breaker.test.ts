@@ -2,6 +2,7 @@ import type { BreakerOptions, Guardrail, RunEvent, RunResult, Surface } from '@g
 import {
   allow,
   asTool,
+  compareVerdicts,
   defineAgent,
   defineGuardrail,
   defineTool,
@@ -351,6 +352,15 @@ describe('a guardrail with a breaker', () => {
     const { guardrail } = remote({ breaker: { failures: 1 } });
     const result = await run(desk([guardrail]), 'Go');
     expect(JSON.stringify(result.log)).not.toContain('breaker');
+  });
+
+  it('neither holds back what compareVerdicts asks nor opens by it', async () => {
+    const logs = await Promise.all(Array.from({ length: 6 }, async () => (await run(desk([]), 'Go')).log));
+    const { guardrail, state } = remote();
+    await compareVerdicts(logs, [guardrail]);
+    expect(state.asked).toBe(6);
+    state.isDown = false;
+    expect((await run(desk([guardrail]), 'Go')).status).toBe('completed');
   });
 
   it('holds every promise in every order of failures, waits, aborts and runs at once', async () => {

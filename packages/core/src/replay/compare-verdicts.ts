@@ -16,8 +16,8 @@ const optionNames = ['recorded', 'context', 'contextOf', 'agent', 'expected', 'c
 
 /**
  * Puts recorded logs to other guardrails and tells what would have been answered otherwise. Calls no model and no tool. Each subject is made
- * and asked about as in a run; what guardrails throw, or answer late or without sense, counts as in a run. Throws CONFIG_INVALID, NAME_TAKEN
- * and LOG_INVALID.
+ * and asked about as in a run; what guardrails throw, or answer late or without sense, counts as in a run. Breakers stay as they are, and hold
+ * no ask back. Throws CONFIG_INVALID, NAME_TAKEN and LOG_INVALID.
  */
 export async function compareVerdicts<C>(
   logs: Log | readonly Log[],
@@ -64,7 +64,7 @@ async function replayAll(replays: readonly LogReplay[], concurrency: number): Pr
 }
 
 function readSet(given: unknown): ReadSet {
-  if (Array.isArray(given)) return { run: readGuardrails(given, 'the run'), agents: new Map(), tools: new Map() };
+  if (Array.isArray(given)) return { run: readList(given, 'the run'), agents: new Map(), tools: new Map() };
   if (typeof given !== 'object' || given === null)
     return invalid(`The guardrails of compareVerdicts are ${describe(given)}. Give a list, or { run, agents, tools }.`);
   const unknown = Object.keys(given).find((name) => !['run', 'agents', 'tools'].includes(name));
@@ -80,7 +80,8 @@ function readSet(given: unknown): ReadSet {
 }
 
 function readList(given: unknown, owner: string): readonly GuardrailSpec[] {
-  return Array.isArray(given) ? readGuardrails(given, owner) : invalid(`The guardrails of ${owner} are ${describe(given)}. Give a list.`);
+  if (!Array.isArray(given)) return invalid(`The guardrails of ${owner} are ${describe(given)}. Give a list.`);
+  return readGuardrails(given, owner).map((spec) => (spec.breaker ? Object.freeze({ ...spec, breaker: undefined }) : spec));
 }
 
 function readLists(given: unknown, owner: string): ReadonlyMap<string, readonly GuardrailSpec[]> {
