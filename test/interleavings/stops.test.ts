@@ -1,4 +1,5 @@
-import { exploreOrders } from '@guardloop/testing';
+import type { SchedulerOptions } from '@guardloop/testing';
+import { exploreOrders, normalLog, seededScheduler } from '@guardloop/testing';
 import { describe, expect, it, vi } from 'vitest';
 import { goThrough, scripts } from '../aborts/scripts.js';
 import { unhandled } from '../scenarios/sound.js';
@@ -10,6 +11,25 @@ const orders = 60;
 const unlimited = { limits: { ms: Number.POSITIVE_INFINITY } };
 
 describe.each(Object.entries(scripts))('%s', (_name, make) => {
+  it('a seed takes the same steps again, and so do the steps themselves, with an abort among them', async () => {
+    const take = async (options: SchedulerOptions) => {
+      const scheduler = seededScheduler(options);
+      const scene = new Scene(scheduler);
+      void scheduler.pause('abort').then(async () => {
+        await scheduler.pause('abort');
+        scene.stop.abort(new Error('enough'));
+      });
+      const result = await goThrough(scene, make(scene));
+      await scene.look(result);
+      return { schedule: scheduler.schedule, log: normalLog(result.log) };
+    };
+    for (let seed = 1; seed <= 8; seed += 1) {
+      const first = await take({ seed });
+      expect(await take({ seed })).toEqual(first);
+      expect(await take({ seed: seed + 100, schedule: first.schedule })).toEqual(first);
+    }
+  });
+
   it('an abort that races with everything: one outcome, and resumed to the end', async () => {
     const rejections = unhandled();
     const outcomes = new Set<string>();
