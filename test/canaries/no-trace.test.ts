@@ -25,12 +25,15 @@ const expectClean = ({ result, sinks }: Left): void => {
   expect(auditLog(result.log)).toEqual([]);
 };
 
-/** Cuts are many: two manners tell apart what is refused and what is changed. */
+/** Every manner is tried where nothing stands around the run, and under a parent. Elsewhere one of each kind tells the modes apart. */
+const inEveryMode: readonly Manner[] = ['denies', 'halts', 'rewrites', 'throws it'];
+const underCuts: readonly Manner[] = ['denies', 'rewrites'];
 const mannersOf = (source: Source, mode: Mode): readonly Manner[] => {
   if (source.surface === undefined) return ['denies'];
   const canAsk = source.surface === 'toolInput' || source.surface === 'handoff';
   const all = (source.manners ?? manners).filter((manner) => !(canAsk && manner.startsWith('asks')));
-  return mode === 'cut anywhere' ? all.filter((manner) => manner === 'denies' || manner === 'rewrites') : all;
+  if (mode === 'run' || mode === 'in a child') return all;
+  return all.filter((manner) => (mode === 'cut anywhere' ? underCuts : inEveryMode).includes(manner));
 };
 
 describe.each(sources.map((source) => [source.name, source] as const))('%s', (_name, source) => {

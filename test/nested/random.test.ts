@@ -230,6 +230,6 @@ it('runs of three levels that are cut after any event come to an end, with no ef
       expect(report.differences.filter((difference) => !difference.includes('ended'))).toEqual([]);
       expect(normalLog(whole.result.log).length).toBeGreaterThan(0);
     }),
-    { numRuns: 6, seed: 9 },
+    { numRuns: 3, seed: 9 },
   );
 });
