@@ -104,26 +104,26 @@ export { type TimeoutOptions, withTimeouts } from './model/with-timeouts.js';
 export { type HeadTailOptions, headTail } from './project/head-tail.js';
 export { type JsonFieldsOptions, jsonFields } from './project/json-fields.js';
 export { type ObservationStore, type SpillOptions, spill } from './project/spill.js';
-export type { ApprovalKey } from './run/approval-keys.js';
-export type { ApprovalClaims } from './run/approval-tokens.js';
-export { type QuarantinedAnswer, readQuarantined } from './run/quarantine.js';
 export { compareVerdicts } from './replay/compare-verdicts.js';
 export { type ComparisonMarkdownOptions, comparisonMarkdown } from './replay/comparison-markdown.js';
 export type {
   CompareArguments,
-  CompareOptions,
   ComparedAnswer,
   ComparedCounts,
   ComparedGuardrail,
   ComparedRun,
   ComparedSubject,
   ComparedVerdict,
+  CompareOptions,
   Comparison,
   GuardrailSet,
   Precision,
   SubjectPlace,
   UnknownWhy,
 } from './replay/types.js';
+export type { ApprovalKey } from './run/approval-keys.js';
+export type { ApprovalClaims } from './run/approval-tokens.js';
+export { type QuarantinedAnswer, readQuarantined } from './run/quarantine.js';
 export { assertCompleted, resume, run, stream } from './run/run.js';
 export { type VerifiedApproval, type VerifyOptions, verifyApproval } from './run/sign-approvals.js';
 export type {
