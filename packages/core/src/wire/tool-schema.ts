@@ -110,6 +110,7 @@ function both(one: JsonObject, other: JsonObject): JsonObject {
   return {
     ...one,
     ...closing([one, other].some(isClosed) && [one, other].every((part) => isClosed(part) || !hasProperties(part))),
+    ...(other.patternProperties === undefined ? {} : matching([one, other])),
     properties: joined([one, other], 'allOf'),
     ...requiring([...new Set([...requiredOf(one), ...requiredOf(other)])]),
   };
@@ -120,6 +121,7 @@ function either(branches: readonly JsonObject[]): JsonObject {
   return {
     type: 'object',
     ...closing(branches.every(isClosed)),
+    ...matching(branches),
     properties: joined(branches, 'anyOf'),
     ...requiring(requiredOf(branches[0] ?? {}).filter((name) => branches.every((branch) => requiredOf(branch).includes(name)))),
   };
@@ -133,6 +135,10 @@ function joined(parts: readonly JsonObject[], how: 'anyOf' | 'allOf'): JsonObjec
       found.set(name, forms.set(JSON.stringify(schema), schema ?? {}));
     }
   }
+  // What a pattern of another branch lets be anything may be anything.
+  const free = how === 'anyOf' ? parts.filter((part) => part.patternProperties !== undefined) : [];
+  for (const [name, forms] of found)
+    if (free.some(({ properties }) => !isObject(properties) || !Object.hasOwn(properties, name))) forms.set('{}', {});
   return Object.fromEntries(
     [...found].map(([name, forms]) => {
       const [first = {}, ...others] = forms.values();
@@ -152,6 +158,12 @@ function closing(isClosedTogether: boolean): JsonObject {
 
 function requiring(names: readonly string[]): JsonObject {
   return { required: names.length === 0 ? undefined : names };
+}
+
+/** The patterns of all parts, of what may stand under them nothing said. */
+function matching(parts: readonly JsonObject[]): JsonObject {
+  const patterns = parts.flatMap(({ patternProperties }) => (isObject(patternProperties) ? Object.keys(patternProperties) : []));
+  return patterns.length === 0 ? {} : { patternProperties: Object.fromEntries(patterns.map((pattern) => [pattern, {}])) };
 }
 
 function isClosed(part: JsonObject): boolean {
