@@ -352,7 +352,7 @@ function readRefusedHandoff(
     },
   });
   if (again.refused) return again.refused;
-  if (event.type === 'tool.end' && event.status === 'aborted' && event.refusal === undefined) {
+  if (event.status === 'aborted' && event.refusal === undefined) {
     dropEntry(run);
     return undefined;
   }

@@ -1,11 +1,12 @@
-import { allow, defineAgent, defineGuardrail, rewrite, run } from '@guardloop/core';
+import { allow, defineAgent, defineGuardrail, defineTool, handoff, rewrite, run } from '@guardloop/core';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { callTool, say } from '../script.js';
 import { scriptedModel } from '../scripted-model.js';
 import { auditLog } from './audit-log.js';
 
 /** Cancels the run while a target's input guardrails are asked, at the item with this number. */
-async function stoppedAt(item: number, isFirst: boolean) {
+async function stoppedAt(item: number, isFirst: boolean, isReturned = false) {
   const controller = new AbortController();
   let asked = 0;
   const stopping = defineGuardrail({
@@ -36,7 +37,8 @@ async function stoppedAt(item: number, isFirst: boolean) {
   const source = defineAgent({
     name: 'source',
     instructions: '',
-    model: scriptedModel([[say('hm x'), callTool('transfer_to_target', {})]]),
+    model: scriptedModel([[say('hm x'), callTool(isReturned ? 'pass' : 'transfer_to_target', {})]]),
+    tools: [defineTool({ name: 'pass', description: 'Passes on.', input: z.object({}), execute: () => handoff(target) })],
     handoffs: [target],
   });
   return run(source, 'hello x', { signal: controller.signal });
@@ -50,9 +52,11 @@ describe('a run that is cancelled while the target of a handoff is asked', () =>
     [2, false],
     [3, true],
     [3, false],
-  ])('has nothing to find, at item %i (%s)', async (item, isFirst) => {
-    const result = await stoppedAt(item, isFirst);
-    expect(result.status).toBe('cancelled');
-    expect(auditLog(result.log)).toEqual([]);
+  ])('has nothing to find, at item %i (%s), whether the handoff was generated or returned', async (item, isFirst) => {
+    for (const isReturned of [false, true]) {
+      const result = await stoppedAt(item, isFirst, isReturned);
+      expect(result.status).toBe('cancelled');
+      expect(auditLog(result.log)).toEqual([]);
+    }
   });
 });
