@@ -40,7 +40,18 @@ function install() {
   if (existsSync(stamp) && readFileSync(stamp, 'utf8') === wanted) return 0;
   const { packageManager } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   say(`Installing dependencies with ${packageManager} (the first time, or since the lock file or Node changed) …`);
-  const code = run('npm', 'exec', '--yes', `--package=${packageManager}`, '--', 'pnpm', 'install', '--frozen-lockfile', '--loglevel=warn');
+  const code = run(
+    'npm',
+    'exec',
+    '--yes',
+    `--package=${packageManager}`,
+    '--',
+    'pnpm',
+    'install',
+    '--frozen-lockfile',
+    '--loglevel=warn',
+    '--config.confirm-modules-purge=false',
+  );
   if (code === 0) {
     mkdirSync(dirname(stamp), { recursive: true });
     writeFileSync(stamp, wanted);
