@@ -6,6 +6,7 @@ import {
   checkOptionNames,
   checkPrices,
   checkWholeNumber,
+  clientOptionNames,
   frameFailure,
   HttpCall,
   wellFormed,
@@ -110,14 +111,7 @@ export function anthropic(modelId: string, options: AnthropicOptions = {}): Mode
 }
 
 const optionNames: { readonly [K in keyof AnthropicOptions]-?: true } = {
-  client: true,
-  apiKey: true,
-  baseURL: true,
-  maxRetries: true,
-  timeoutMs: true,
-  headers: true,
-  fetch: true,
-  transport: true,
+  ...clientOptionNames,
   prices: true,
   settings: true,
   maxTokens: true,

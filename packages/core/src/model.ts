@@ -44,7 +44,7 @@ export type { StrictForm } from './schema/strict-form.js';
 export { strictForm } from './schema/strict-form.js';
 export { Attempts } from './wire/attempts.js';
 export type { HttpClientOptions, SdkClientOptions } from './wire/client-options.js';
-export { checkClientOptions, lazyClient, sdkClientOptions, withClientRetries } from './wire/client-options.js';
+export { checkClientOptions, clientOptionNames, lazyClient, sdkClientOptions, withClientRetries } from './wire/client-options.js';
 export type { CallState, ProviderWords } from './wire/failure.js';
 export { frameFailure, NoAnswer, protocolFailure, requestFailure } from './wire/failure.js';
 export type { FetchTransportOptions, SdkClient } from './wire/fetch-transport.js';

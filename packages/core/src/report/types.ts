@@ -1,7 +1,6 @@
 // What a report holds: plain JSON, made of a log and of nothing else.
 import type { Label, StopReason, Usage, Via } from '../model/types.js';
 import type {
-  Action,
   ApprovalFlow,
   ApprovalRewrite,
   Ask,
@@ -9,6 +8,7 @@ import type {
   ErrorClass,
   GuardEntry,
   GuardLevel,
+  GuardVerdictEvent,
   LimitName,
   RecordedError,
   RecordedLimits,
@@ -32,27 +32,8 @@ export interface ReportText {
   readonly chars: number;
 }
 
-/** One answer of one guardrail. */
-export interface ReportVerdict {
-  readonly seq: number;
-  readonly guardrail: string;
-  readonly version?: string | undefined;
-  readonly level: GuardLevel;
-  readonly surface: Surface;
-  readonly subject: string;
-  readonly revision: number;
-  readonly phase: 'rewrite' | 'check';
-  readonly action: Action;
-  readonly reason?: string | undefined;
-  readonly failed?: true | undefined;
-  readonly shadow?: true | undefined;
-  readonly beside?: true | undefined;
-  readonly projected?: true | undefined;
-  /** In how many places a rewrite changed the content; left out where it gave the whole anew. */
-  readonly places?: number | undefined;
-  /** Of a shadow's rewrite: characters of the content, and what it would have left of them. */
-  readonly size?: { readonly before: number; readonly after: number } | undefined;
-  readonly ms: number;
+/** One answer of one guardrail, as its event has it. */
+export interface ReportVerdict extends Omit<GuardVerdictEvent, 'type' | 'at' | 'run' | 'agent' | 'parent'> {
   /** The log was cut before the content was recorded: the answer did not count, and the question was asked again. */
   readonly isVoid?: true | undefined;
   /** Of an `ask`: a person had approved this revision before, which answers it. */

@@ -37,6 +37,18 @@ export interface SdkClientOptions<Key> {
 
 const besideClient = ['apiKey', 'baseURL', 'maxRetries', 'timeoutMs', 'headers', 'fetch'] as const;
 
+/** The names of these options, for a check of an adapter's own. */
+export const clientOptionNames: { readonly [K in keyof HttpClientOptions<unknown, unknown>]-?: true } = {
+  client: true,
+  apiKey: true,
+  baseURL: true,
+  maxRetries: true,
+  timeoutMs: true,
+  headers: true,
+  fetch: true,
+  transport: true,
+};
+
 /** Throws `CONFIG_INVALID` for what no client could be made with. `where` opens the message: `openai('gpt-5')`. */
 export function checkClientOptions(where: string, options: HttpClientOptions<unknown, unknown>, exampleURL: string): void {
   if (options.client !== undefined) {

@@ -1,5 +1,13 @@
 import type { ModelSettings, Prices } from '@guardloop/core/model';
-import { checkDefaultSettings, checkModelId, checkOptionNames, checkPrices, checkWholeNumber, optionFault } from '@guardloop/core/model';
+import {
+  checkDefaultSettings,
+  checkModelId,
+  checkOptionNames,
+  checkPrices,
+  checkWholeNumber,
+  clientOptionNames,
+  optionFault,
+} from '@guardloop/core/model';
 import type { ClientOptions } from '../client.js';
 import type { ChatDialect } from './dialect.js';
 import { dialectLists, dialectWords } from './dialect.js';
@@ -15,14 +23,7 @@ export interface ChatOptions extends ClientOptions, ChatDialect {
 }
 
 const optionNames: { readonly [K in keyof ChatOptions]-?: true } = {
-  client: true,
-  apiKey: true,
-  baseURL: true,
-  maxRetries: true,
-  timeoutMs: true,
-  headers: true,
-  fetch: true,
-  transport: true,
+  ...clientOptionNames,
   prices: true,
   settings: true,
   maxEventChars: true,

@@ -1,5 +1,13 @@
 import type { ModelSettings, Prices } from '@guardloop/core/model';
-import { checkDefaultSettings, checkModelId, checkOptionNames, checkPrices, checkWholeNumber, optionFault } from '@guardloop/core/model';
+import {
+  checkDefaultSettings,
+  checkModelId,
+  checkOptionNames,
+  checkPrices,
+  checkWholeNumber,
+  clientOptionNames,
+  optionFault,
+} from '@guardloop/core/model';
 import type { ClientOptions } from '../client.js';
 import type { StrictSchemas } from '../wire/strict-schema.js';
 import type { ProviderTool } from './provider-tools.js';
@@ -55,14 +63,7 @@ export function responsesDialect(model: string, options: ResponsesOptions): Resp
 const neverReasons = /(?:^|[/:])(?:gpt-3\.5|gpt-4|chatgpt-4o|gpt-5-chat)(?:$|[-.o:])/;
 
 const optionNames: { readonly [K in keyof ResponsesOptions]-?: true } = {
-  client: true,
-  apiKey: true,
-  baseURL: true,
-  maxRetries: true,
-  timeoutMs: true,
-  headers: true,
-  fetch: true,
-  transport: true,
+  ...clientOptionNames,
   prices: true,
   settings: true,
   maxEventChars: true,
