@@ -13,11 +13,11 @@ export default {
   // Words of messages are for people: tests hold what they name, not each of them.
   mutator: { excludedMutations: ['StringLiteral'] },
   // A mutant that loops is found by its time; the machines of CI are slow when all workers are busy.
-  timeoutMS: 10_000,
-  timeoutFactor: 2,
+  timeoutMS: 5_000,
+  timeoutFactor: 1.5,
   concurrency: 2,
   // Tests start processes and read files of the repository by their place: the sandbox holds what they need.
-  ignorePatterns: ['docs/api', '**/dist/bench', 'coverage', 'reports'],
+  ignorePatterns: ['reports', 'docs/api', '**/dist/bench', 'coverage', 'reports'],
   reporters: ['clear-text', 'progress', 'json', 'html'],
   clearTextReporter: { allowColor: false, logTests: false, reportTests: false, reportScoreTable: true },
   jsonReporter: { fileName: 'reports/mutation/report.json' },
