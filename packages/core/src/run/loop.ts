@@ -18,7 +18,7 @@ export async function loop(handle: RunHandle): Promise<void> {
   for (;;) {
     let ending: Ending | undefined;
     try {
-      const step = nextStep(state, state.limits);
+      const step = nextStep(state);
       if (step.type === 'ended') return;
       if (handle.stop && step.type !== 'end' && !(step.type === 'complete' && comesTooLate(handle.stop))) {
         endRun(handle, endingOfStop(handle));

@@ -1,4 +1,4 @@
-import type { LimitName, Limits } from './events.js';
+import type { LimitName } from './events.js';
 import { limitReached, unheldError } from './limit-reached.js';
 import type { CallState, Ending, RunState } from './state.js';
 
@@ -19,7 +19,7 @@ export type Step =
 const finalizable: ReadonlySet<LimitName> = new Set(['turns', 'toolCalls', 'handoffs', 'repeats']);
 
 /** The first that holds. Pure. */
-export function nextStep(run: RunState, limits: Limits = run.limits): Step {
+export function nextStep(run: RunState): Step {
   if (run.ended) return { type: 'ended' };
   if (run.ending && !isFinalizable(run, run.ending)) return { type: 'end', ending: run.ending };
   if (!run.accepted) return { type: 'guardInput' };
@@ -39,9 +39,8 @@ export function nextStep(run: RunState, limits: Limits = run.limits): Step {
   if (handoff) return { type: 'handOff', call: handoff };
   if (run.finalizing) return { type: 'exhaust', limit: run.finalizing };
   if (run.answer) return { type: 'complete' };
-  const bounded = limits === run.limits ? run : { ...run, limits };
-  const limit = limitReached(bounded);
-  if (limit) return stepAtLimit(bounded, limit);
+  const limit = limitReached(run);
+  if (limit) return stepAtLimit(run, limit);
   return { type: 'callModel' };
 }
 
@@ -75,16 +74,15 @@ export function nextOfCall(run: RunState, state: CallState): 'ended' | 'go' | 'w
     case 'prepared': {
       if (call.end) return 'go';
       if (call.kind === 'handoff') return call.asks?.length ? 'go' : 'handoff';
-      if (call.copyOf === undefined) return 'go';
-      const original = run.calls.get(call.copyOf);
-      return original && original.phase !== 'ended' && original.revision === original.call.revision ? nextOfOriginal(run, original) : 'go';
+      const original = call.copyOf === undefined ? undefined : run.calls.get(call.copyOf);
+      return original && waitsAsCalled(run, original) ? 'wait' : 'go';
     }
     default:
       return state.phase satisfies never;
   }
 }
 
-/** A copy goes where the call goes whose effect it shares. */
-function nextOfOriginal(run: RunState, original: CallState): 'go' | 'wait' {
-  return nextOfCall(run, original) === 'wait' ? 'wait' : 'go';
+/** A copy waits with the call whose effect it shares, as long as that one still has the input that both were called with. */
+function waitsAsCalled(run: RunState, original: CallState): boolean {
+  return original.revision === original.call.revision && nextOfCall(run, original) === 'wait';
 }
