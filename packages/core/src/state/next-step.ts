@@ -66,7 +66,7 @@ export function nextOfCall(run: RunState, state: CallState): 'ended' | 'go' | 'w
     case 'handoff':
       return 'handoff';
     case 'started': {
-      const child = call.kind === 'agent' ? run.children?.get(call.id) : undefined;
+      const child = run.children?.get(call.id);
       return child && nextStep(child).type === 'wait' ? 'wait' : 'go';
     }
     case 'decided':
