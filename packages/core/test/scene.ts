@@ -1,0 +1,103 @@
+// What tests of the engine's own parts need: a model by script, a clock by hand, a run that was entered and does nothing by itself.
+import { defineAgent } from '../src/define/agent.js';
+import { agentSpecOf } from '../src/define/definition.js';
+import { defineTool } from '../src/define/tool.js';
+import type { Agent, Tool } from '../src/define/types.js';
+import type { Clock } from '../src/model/clock.js';
+import type { JsonValue, Model, ModelEvent, ModelRequest, Usage } from '../src/model/types.js';
+import { beginRun } from '../src/run/begin.js';
+import type { RunHandle } from '../src/run/handle.js';
+import { readOptions } from '../src/run/options.js';
+import type { LogEvent } from '../src/state/events.js';
+
+/** What the model does in one turn: a text, or events. The end is added where it is not among them. */
+export type Turn = string | readonly ModelEvent[];
+
+export const usage: Usage = Object.freeze({ requests: 1, inputTokens: 10, outputTokens: 5 });
+
+export const calls = (name: string, input: JsonValue = {}, providerId?: string): ModelEvent => ({
+  type: 'tool.call',
+  call: { name, input, ...(providerId === undefined ? {} : { providerId }) },
+});
+
+/** A model that answers turn by turn, and keeps its requests with their messages. */
+export function scripted(...turns: readonly (Turn | ((request: ModelRequest) => Turn))[]): Model & { readonly requests: ModelRequest[] } {
+  const requests: ModelRequest[] = [];
+  return {
+    id: 'm1',
+    provider: 'maker',
+    requests,
+    async *stream(request) {
+      requests.push({ ...request, messages: [...request.messages] });
+      const step = turns[request.turn - 1];
+      if (step === undefined) throw new Error(`The script has no turn ${request.turn}.`);
+      const turn = typeof step === 'function' ? step(request) : step;
+      const events: readonly ModelEvent[] = typeof turn === 'string' ? [{ type: 'text.delta', text: turn }] : turn;
+      yield* events;
+      const isCalling = events.some(({ type }) => type === 'tool.call');
+      if (events.at(-1)?.type !== 'end') yield { type: 'end', stopReason: isCalling ? 'tools' : 'stop', usage };
+    },
+  };
+}
+
+/** Stands at 1,000 until it is told to go on. */
+export class HandClock implements Clock {
+  time = 1_000;
+  timers: { readonly at: number; readonly then: () => void }[] = [];
+
+  now(): number {
+    return this.time;
+  }
+
+  after(ms: number, then: () => void): () => void {
+    const timer = { at: this.time + ms, then };
+    this.timers.push(timer);
+    return () => {
+      this.timers = this.timers.filter((each) => each !== timer);
+    };
+  }
+
+  /** Lets time pass, and what is due come to pass. */
+  async pass(ms: number): Promise<void> {
+    this.time += ms;
+    const due = this.timers.filter(({ at }) => at <= this.time);
+    this.timers = this.timers.filter(({ at }) => at > this.time);
+    for (const { then } of due) then();
+    await settle();
+  }
+}
+
+/** Until all that can go on without time has gone on. */
+export const settle = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+
+/** A promise that a test settles when it wants. */
+export function gate<T>(): { readonly promise: Promise<T>; resolve(value: T): void; reject(error: unknown): void } {
+  let resolve: (value: T) => void = () => undefined;
+  let reject: (error: unknown) => void = () => undefined;
+  const promise = new Promise<T>((onValue, onError) => {
+    resolve = onValue;
+    reject = onError;
+  });
+  return { promise, resolve, reject };
+}
+
+/** A tool that takes any object. */
+export const tool = (name: string, execute: (...given: never[]) => unknown, more: object = {}): Tool =>
+  defineTool({ name, description: `Does ${name}.`, input: { type: 'object' }, execute: execute as () => unknown, ...more });
+
+/** An agent `desk` that says hello. */
+export const agentOf = (more: object = {}): Agent =>
+  defineAgent({ name: 'desk', instructions: 'Help.', model: scripted('Hello.'), ...more }) as Agent;
+
+/** A run `r1` that was entered, with its input given and not accepted. */
+export async function entered(agent: Agent, options: object = {}): Promise<RunHandle> {
+  const spec = agentSpecOf(agent, 'The agent');
+  return beginRun(spec, 'hello', { options: readOptions('run', { runId: 'r1', ...options }, spec) });
+}
+
+/** The events of a type, as the log holds them. */
+export const eventsOf = <T extends LogEvent['type']>(
+  { events }: { readonly events: readonly LogEvent[] },
+  type: T,
+): readonly Extract<LogEvent, { readonly type: T }>[] =>
+  events.filter((event): event is Extract<LogEvent, { readonly type: T }> => event.type === type);
