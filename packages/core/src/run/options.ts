@@ -1,7 +1,7 @@
 import { checkSettings } from '../define/agent-settings.js';
 import { coverageOf } from '../define/coverage.js';
 import { guardrailSpecOf } from '../define/definition.js';
-import { DefinitionReader, describe, invalid, isName, property } from '../define/definition-reader.js';
+import { DefinitionReader, describe, invalid, isList, isName, property } from '../define/definition-reader.js';
 import { readGuardrails } from '../define/guardrail.js';
 import type { AgentSpec, GuardrailSpec, ProjectFunction } from '../define/specs.js';
 import type { Clock } from '../model/clock.js';
@@ -35,6 +35,7 @@ const shared = [
 ] as const;
 const ofRun = [...shared, 'session', 'history', 'unfinished', 'runId'] as const;
 const ofResume = [...shared, 'decisions', 'accept', 'input', 'history'] as const;
+const defaultConcurrency = 8;
 type Name = (typeof ofRun)[number] | (typeof ofResume)[number];
 
 /** What a door was given, read once and checked. */
@@ -62,7 +63,7 @@ export function readOptions(door: 'run' | 'stream' | 'resume', given: unknown, a
   const reader = new DefinitionReader<Name>({ place: `The call of ${door}` }, given ?? {}, names);
   const guards = guardsOf(reader.get('guardrails'));
   if (reader.flag('strict')) refuseGaps(agent, guards);
-  const concurrency = reader.get('concurrency') ?? 8;
+  const concurrency = reader.has('concurrency') ? reader.get('concurrency') : defaultConcurrency;
   if (
     typeof concurrency !== 'number' ||
     !(concurrency >= 1) ||
@@ -111,7 +112,7 @@ const readLists = new WeakMap<object, readonly GuardrailSpec[]>();
 
 function guardsOf(given: unknown): readonly GuardrailSpec[] {
   if (given === undefined) return noGuards;
-  if (!Array.isArray(given)) return invalid(`The option \`guardrails\` is ${describe(given)}. Give a list of guardrails.`);
+  if (!isList(given)) return invalid(`The option \`guardrails\` is ${describe(given)}. Give a list of guardrails.`);
   const known = readLists.get(given);
   if (
     known &&
@@ -119,7 +120,7 @@ function guardsOf(given: unknown): readonly GuardrailSpec[] {
     known.every((spec, index) => spec === guardrailSpecOf(given[index], 'An entry of the option `guardrails`'))
   )
     return known;
-  const specs = Object.freeze(readGuardrails(given as readonly unknown[], 'the run'));
+  const specs = Object.freeze(readGuardrails(given, 'the run'));
   readLists.set(given, specs);
   return specs;
 }
@@ -177,15 +178,13 @@ export function readSession(given: unknown): SessionReference | undefined {
 }
 
 function readHistory(items: readonly unknown[]): readonly HistoryItem[] {
-  for (const item of items) {
+  return items.map((item) => {
     const { role, text } = (typeof item === 'object' && item !== null ? item : {}) as { role?: unknown; text?: unknown };
-    if ((role !== 'user' && role !== 'assistant') || typeof text !== 'string') {
-      invalid(
-        `An item of the option \`history\` has the role ${describe(role)} and ${describe(text) === '"' ? 'no text' : `a text that is ${typeof text}`}. Give { role: 'user' | 'assistant', text }: other roles, tool calls and results are not taken from elsewhere.`,
-      );
-    }
-  }
-  return items as readonly HistoryItem[];
+    if ((role === 'user' || role === 'assistant') && typeof text === 'string') return { role, text };
+    return invalid(
+      `An item of the option \`history\` has the role ${describe(role)} and a text that is ${typeof text}. Give { role: 'user' | 'assistant', text }: other roles, tool calls and results are not taken from elsewhere.`,
+    );
+  });
 }
 
 const user: Label = Object.freeze({ origin: 'user', integrity: 'trusted' });
@@ -212,9 +211,9 @@ export function readInput(
 function readParts(input: unknown): readonly Part[] {
   const expected =
     "Give a text, or a list of parts: { type: 'text', text }, { type: 'image', mediaType, data | url }, { type: 'file', mediaType, data | url }";
-  if (!Array.isArray(input)) return invalid(`The input of the run is ${describe(input)}. ${expected}.`);
+  if (!isList(input)) return invalid(`The input of the run is ${describe(input)}. ${expected}.`);
   if (input.length === 0) return invalid(`The input of the run is an empty list. ${expected}.`);
-  return (input as unknown[]).map((part) => {
+  return Array.from(input, (part) => {
     const given = (typeof part === 'object' && part !== null ? part : {}) as {
       type?: unknown;
       text?: unknown;
@@ -226,24 +225,24 @@ function readParts(input: unknown): readonly Part[] {
     };
     if ('role' in given)
       invalid(`A part of the run's input has a role. ${expected}; what was said before goes into the option \`history\`.`);
+    const { type, text, data, url, mediaType, name } = given;
     const label = readLabel(given.label);
-    if (given.type === 'text' && typeof given.text === 'string') return { type: 'text', text: given.text, label };
-    const { data, url, mediaType } = given;
+    if (type === 'text' && typeof text === 'string') return { type, text, label };
     const hasOne = (typeof data === 'string') !== (typeof url === 'string');
     if (
-      (given.type === 'image' || given.type === 'file') &&
+      (type === 'image' || type === 'file') &&
       hasOne &&
-      (typeof mediaType === 'string' || (given.type === 'image' && typeof url === 'string'))
+      (typeof mediaType === 'string' || (mediaType === undefined && type === 'image' && typeof url === 'string'))
     ) {
       return {
-        type: given.type,
+        type,
         ...(mediaType === undefined ? {} : { mediaType }),
         ...(typeof data === 'string' ? { data } : { url }),
-        ...(given.type === 'file' && typeof given.name === 'string' ? { name: given.name } : {}),
+        ...(type === 'file' && typeof name === 'string' ? { name } : {}),
         label,
       } as Part;
     }
-    return invalid(`A part of the run's input has the type ${describe(given.type)} and does not fit. ${expected}.`);
+    return invalid(`A part of the run's input has the type ${describe(type)} and does not fit. ${expected}.`);
   });
 }
 
