@@ -7,7 +7,11 @@ import type { Clock } from '../src/model/clock.js';
 import type { JsonValue, Model, ModelEvent, ModelRequest, Usage } from '../src/model/types.js';
 import { beginRun } from '../src/run/begin.js';
 import type { RunHandle } from '../src/run/handle.js';
+import type { OpenCall } from '../src/run/open-call.js';
 import { readOptions } from '../src/run/options.js';
+import { callModel } from '../src/run/stages/call-model.js';
+import { guardInput } from '../src/run/stages/guard-input.js';
+import { toolOf } from '../src/run/stages/run-tools.js';
 import type { LogEvent } from '../src/state/events.js';
 
 /** What the model does in one turn: a text, or events. The end is added where it is not among them. */
@@ -86,14 +90,33 @@ export const tool = (name: string, execute: (...given: never[]) => unknown, more
   defineTool({ name, description: `Does ${name}.`, input: { type: 'object' }, execute: execute as () => unknown, ...more });
 
 /** An agent `desk` that says hello. */
-export const agentOf = (more: object = {}): Agent =>
-  defineAgent({ name: 'desk', instructions: 'Help.', model: scripted('Hello.'), ...more }) as Agent;
+export const agentOf = (more: object = {}): Agent<unknown> =>
+  defineAgent({ name: 'desk', instructions: 'Help.', model: scripted('Hello.'), ...more }) as Agent<unknown>;
 
 /** A run `r1` that was entered, with its input given and not accepted. */
 export async function entered(agent: Agent, options: object = {}): Promise<RunHandle> {
   const spec = agentSpecOf(agent, 'The agent');
   return beginRun(spec, 'hello', { options: readOptions('run', { runId: 'r1', ...options }, spec) });
 }
+
+/** As {@link entered}, with the model's first answer recorded: its calls are prepared, and none has begun. */
+export async function answered(agent: Agent, options: object = {}): Promise<RunHandle> {
+  const handle = await entered(agent, options);
+  await guardInput(handle);
+  await callModel(handle);
+  return handle;
+}
+
+/** A call of the latest answer, as its stages get it. */
+export function openCall(handle: RunHandle, id = '1.0'): OpenCall {
+  const call = handle.state.calls.get(id);
+  const spec = call && toolOf(handle, call);
+  if (call === undefined || spec === undefined) throw new Error(`There is no call ${id} of a tool.`);
+  return { handle, call, tool: spec };
+}
+
+/** The latest event of the log. */
+export const lastEvent = (handle: RunHandle): LogEvent | undefined => handle.root.events.at(-1);
 
 /** The events of a type, as the log holds them. */
 export const eventsOf = <T extends LogEvent['type']>(

@@ -126,9 +126,9 @@ export function failed(tool: ToolSpec, thrown: unknown): Extract<Outcome, { kind
   const own = readToolError(thrown);
   let words: unknown;
   try {
-    words = own?.message ?? (thrown instanceof Error ? thrown.message : typeof thrown === 'string' ? thrown : undefined);
+    words = own?.message ?? (thrown instanceof Error ? thrown.message : thrown);
   } catch {
-    words = undefined;
+    // A message that throws says nothing.
   }
   // One sentence, no stack: the first line of the message.
   const line = typeof words === 'string' ? (words.split('\n')[0] ?? '').trim() : '';

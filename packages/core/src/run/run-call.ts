@@ -1,3 +1,4 @@
+import type { AgentToolSpec } from '../define/specs.js';
 import type { Outcome } from './execute-tool.js';
 import { executeTool } from './execute-tool.js';
 import { finishCall } from './finish-call.js';
@@ -36,15 +37,15 @@ export async function runCall(open: OpenCall, input: unknown): Promise<void> {
     endCall(open, { ...unknownEnd(tool.name, 'the run was stopped'), revision: 0, chars: 0 });
     return;
   }
-  const running = tool.agent ? runAgent(open, input) : executeTool(open, input);
+  const running = tool.agent ? runAgent(open, tool.agent, input) : executeTool(open, input);
   const outcome = isPromise(running) ? await running : running;
   if (outcome.kind === 'waiting') return;
   await finishCall(open, outcome);
 }
 
-async function runAgent(open: OpenCall, input: unknown): Promise<Outcome> {
+async function runAgent(open: OpenCall, agentTool: AgentToolSpec, input: unknown): Promise<Outcome> {
   const { tool } = open;
-  const result = await runChild(open, input);
+  const result = await runChild(open, agentTool, input);
   switch (result.status) {
     case 'waiting':
       return { kind: 'waiting' };

@@ -1,5 +1,5 @@
 import { resolveAgents } from '../define/resolve.js';
-import type { ToolSpec } from '../define/specs.js';
+import type { AgentToolSpec } from '../define/specs.js';
 import { isUntrustedView } from '../state/conversation.js';
 import type { ErrorClass, Refusal } from '../state/events.js';
 import { recordLimits, resolveLimits } from '../state/limits.js';
@@ -17,10 +17,9 @@ export type ChildResult =
   | { readonly status: 'failed'; readonly errorClass: ErrorClass; readonly summary: string; readonly retryable: boolean };
 
 /** Runs an agent as a tool, or goes on with its run: inline in the parent's log, under the run's guardrails and the parents' budgets. */
-export async function runChild(open: OpenCall, input: unknown): Promise<ChildResult> {
+export async function runChild(open: OpenCall, agentTool: AgentToolSpec, input: unknown): Promise<ChildResult> {
   const { handle, tool } = open;
-  const child = childHandle(open, input);
-  if (child === undefined) return { status: 'failed', errorClass: 'failed', summary: `${tool.name} is no agent.`, retryable: false };
+  const child = childHandle(open, agentTool, input);
   const off = handle.onStop(() => child.abort({ kind: 'parent' }));
   const disarm = child.armTimeLimit();
   try {
@@ -29,19 +28,16 @@ export async function runChild(open: OpenCall, input: unknown): Promise<ChildRes
     disarm();
     off();
   }
-  return resultOfChild(handle, child, tool);
+  return resultOfChild(handle, child, tool.name);
 }
 
 /** The handle of a call's child run: of the one that the log holds, or of a new one. */
-export function childHandle({ handle, call, tool }: OpenCall, input: unknown): RunHandle | undefined {
-  const { agent: agentTool } = tool;
-  if (agentTool === undefined) return undefined;
+export function childHandle({ handle, call }: Omit<OpenCall, 'tool'>, agentTool: AgentToolSpec, input: unknown): RunHandle {
   const { root, state } = handle;
   const id = `${state.id}/${call.call.id}`;
   const known = state.children?.get(call.call.id);
   const agents = resolveAgents(agentTool.agent);
   if (known === undefined) {
-    root.log.runs.delete(id);
     const limits = resolveLimits(agentTool.limits);
     handle.publish({
       type: 'run.start',
@@ -56,8 +52,7 @@ export function childHandle({ handle, call, tool }: OpenCall, input: unknown): R
       call: call.call.id,
     });
   }
-  const childState: RunState | undefined = state.children?.get(call.call.id);
-  if (childState === undefined) return undefined;
+  const childState = known ?? (root.log.runs.get(id) as RunState);
   const child = new RunHandle(root, childState, { agents, parent: handle, isStreamed: handle.isStreamed && agentTool.stream });
   if (!childState.accepted) {
     const text = agentTool.brief(input as never);
@@ -67,9 +62,8 @@ export function childHandle({ handle, call, tool }: OpenCall, input: unknown): R
   return child;
 }
 
-async function resultOfChild(handle: RunHandle, child: RunHandle, tool: ToolSpec): Promise<ChildResult> {
+async function resultOfChild(handle: RunHandle, child: RunHandle, name: string): Promise<ChildResult> {
   const { ended } = child.state;
-  const { name } = tool;
   if (ended === undefined)
     return handle.stop
       ? { status: 'failed', errorClass: 'aborted', summary: `${name} was stopped with the run.`, retryable: false }
