@@ -14,7 +14,7 @@ export function cleanBase64(text: string): string | undefined {
   const compact = /[\s_-]/.test(text) ? text.replace(/\s+/g, '').replace(/-/g, '+').replace(/_/g, '/') : text;
   if (!/^[A-Za-z0-9+/]+={0,2}$/.test(compact)) return undefined;
   if (compact.length % 4 === 0) return compact;
-  const bare = compact.replace(/=+$/, '');
+  const bare = compact.replace(/=+/, '');
   return bare.length % 4 === 1 ? undefined : bare.padEnd(Math.ceil(bare.length / 4) * 4, '=');
 }
 
@@ -37,7 +37,6 @@ export function firstBytes(text: string, count: number): Uint8Array {
     if (held < 8) continue;
     held -= 8;
     bytes.push((bits >> held) & 0xff);
-    bits &= (1 << held) - 1;
   }
   return Uint8Array.from(bytes);
 }

@@ -10,6 +10,8 @@ const isDelta = (event: RunEvent): boolean => event.type === 'text.delta' || eve
  */
 export class Channel implements AsyncIterator<RunEvent, undefined> {
   private queue: RunEvent[] = [];
+  /** Taken out of the queue together; `head` is the next to be read. */
+  private reading: RunEvent[] = [];
   private head = 0;
   private deltas = 0;
   private isClosed = false;
@@ -54,16 +56,13 @@ export class Channel implements AsyncIterator<RunEvent, undefined> {
   }
 
   next(): Promise<IteratorResult<RunEvent, undefined>> {
-    const event = this.queue[this.head];
+    if (this.head === this.reading.length) this.refill();
+    const event = this.reading[this.head];
     if (event !== undefined) {
       this.head += 1;
-      if (this.head > 1024 && this.head * 2 > this.queue.length) {
-        this.queue = this.queue.slice(this.head);
-        this.head = 0;
-      }
       if (isDelta(event)) {
         this.deltas -= 1;
-        if (this.stalled.length > 0 && this.deltas < unreadDeltas) this.wake();
+        if (this.deltas === unreadDeltas - 1) this.wake();
       }
       return Promise.resolve({ value: event, done: false });
     }
@@ -89,10 +88,18 @@ export class Channel implements AsyncIterator<RunEvent, undefined> {
     const isRunning = !this.isClosed;
     this.isClosed = true;
     this.queue = [];
-    this.head = 0;
+    this.reading = [];
     this.wake();
     this.answerWaiting(() => ({ value: undefined, done: true }));
     if (isRunning) this.onLeave(thrown);
+  }
+
+  private refill(): void {
+    const read = this.reading;
+    read.length = 0;
+    this.reading = this.queue;
+    this.queue = read;
+    this.head = 0;
   }
 
   private answerWaiting(answer: () => IteratorResult<RunEvent, undefined> | Promise<never>): void {
