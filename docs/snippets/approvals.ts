@@ -50,7 +50,9 @@ assert.deepEqual(auditLog(done.log), []);
 
 // Other decisions, each from the same bare log.
 // #region decisions
-const rejected = await resume(billing, paused.log, { decisions: { [id]: { reject: 'Not without the receipt.' } } });
+const rejected = await resume(billing, paused.log, {
+  decisions: { [id]: { decision: { reject: 'Not without the receipt.' }, by: 'anna@shop.example' } },
+});
 const edited = await resume(billing, paused.log, { decisions: { [id]: { edit: { orderId: 'o1', cents: 900 } } } });
 const byHand = await resume(billing, paused.log, { decisions: { [id]: { result: { refundId: 'made in the bank' } } } });
 // #endregion

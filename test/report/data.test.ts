@@ -266,6 +266,20 @@ describe('other ends', () => {
   });
 });
 
+describe('who decided', () => {
+  it('stands in the report as it was told, and marks up nothing', async () => {
+    const pay = defineTool({ name: 'pay', description: 'Pays.', input: z.object({}), approval: true, execute: () => 'paid' });
+    const agent = defineAgent({ name: 'a', instructions: '', tools: [pay], model: scriptedModel([callTool('pay', {}), say('Done.')]) });
+    const waiting = await run(agent, 'hi', { runId: 'r' });
+    const by = 'anna <b>&|`_';
+    const { log } = await resume(agent, waiting.log, { decisions: { 'r/p1': { decision: 'approve', by } } });
+    const report = guardReport(log);
+    expect(call(entries(report), 'pay')?.approvals[0]?.decision?.by).toMatchObject({ text: by });
+    expect(reportHtml(report)).toContain('anna &lt;b&gt;&amp;|`_');
+    expect(reportMarkdown(report)).toContain(', by ``anna <b>&|`_``');
+  });
+});
+
 describe('a log that was cut', () => {
   it('at any place makes a report, and one that is plain JSON', async () => {
     const log = await sessionLog();

@@ -162,6 +162,7 @@ export type {
   ApprovalResolveEvent,
   ApprovalRewrite,
   Ask,
+  AttributedDecision,
   CallApproval,
   CallEnd,
   CallStatus,

@@ -374,6 +374,7 @@ export class RunCollector {
       decision: event.decision,
       waitedMs: Math.max(0, event.at - approval.at),
     };
+    if (event.decidedBy !== undefined) decided.by = this.text(event.decidedBy);
     if (event.byStanding !== undefined) decided.byStanding = event.byStanding;
     if (event.standing !== undefined) {
       const { tool, when, exact, expiresAt } = event.standing;

@@ -410,7 +410,9 @@ export function tellApproval(approval: ReportApproval): { readonly tone: Tone; r
   if (decision === undefined) return { tone: 'waiting', asked, decided: ['Nobody has decided in this log'] };
   const by: Words =
     decision.byStanding === undefined
-      ? ['; by whom, the log does not say']
+      ? decision.by === undefined
+        ? ['; by whom, the log does not say']
+        : say`, by ${decision.by.text}`
       : say`; by the standing decision of approval ${decision.byStanding}: nobody was asked`;
   return {
     tone: decision.decision === 'reject' || decision.decision === 'void' ? 'bad' : 'good',

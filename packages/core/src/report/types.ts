@@ -73,6 +73,8 @@ export interface ReportDecision {
   readonly seq: number;
   readonly at: number;
   readonly decision: 'approve' | 'reject' | 'edit' | 'result' | 'void';
+  /** Who decided, where `resume` was told. */
+  readonly by?: ReportText | undefined;
   readonly reason?: string | undefined;
   /** The edit as it passed. */
   readonly input?: ReportText | undefined;

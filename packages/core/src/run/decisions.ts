@@ -2,6 +2,7 @@ import { property } from '../define/definition-reader.js';
 import type { ToolSpec } from '../define/specs.js';
 import { GuardloopError } from '../errors.js';
 import type { JsonObject } from '../model/types.js';
+import { wellFormedText } from '../model/well-formed-text.js';
 import type { Approval, CallApproval, StandingApproval } from '../state/events.js';
 import { fitsStanding } from '../state/standing.js';
 import type { RunState } from '../state/state.js';
@@ -22,10 +23,12 @@ export function readDecisions(given: unknown): ReadonlyMap<string, unknown> {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
     throw new GuardloopError(
       'CONFIG_INVALID',
-      "The option `decisions` is no object. Give { [approval.id]: 'approve' | { approve: 'standing' } | { reject } | { edit } | { result } }, each as { decision, token } where approvals are signed.",
+      "The option `decisions` is no object. Give { [approval.id]: 'approve' | { approve: 'standing' } | { reject } | { edit } | { result } }, or { decision, by: 'who decided' }; with the `token` of the approval where approvals are signed.",
     );
   return new Map(Object.entries(given));
 }
+
+type DecisionDraft = Extract<LogDraft, { type: 'approval.resolve' }>;
 
 /** What a person decided, read once. */
 type Given =
@@ -39,9 +42,9 @@ type Given =
 export async function readAnswers(
   handle: RunHandle,
   decisions: ReadonlyMap<string, unknown>,
-): Promise<readonly { readonly run: RunState; readonly draft: LogDraft }[]> {
+): Promise<readonly { readonly run: RunState; readonly draft: DecisionDraft }[]> {
   const open = new Map(openApprovals(handle.state).map((approval) => [approval.id, approval]));
-  const answers: { readonly run: RunState; readonly draft: LogDraft }[] = [];
+  const answers: { readonly run: RunState; readonly draft: DecisionDraft }[] = [];
   for (const [id, given] of decisions) {
     const approval = open.get(id);
     if (approval === undefined)
@@ -50,31 +53,41 @@ export async function readAnswers(
       );
     const run = handle.root.log.runs.get(approval.run);
     if (run === undefined) throw mismatch(`The approval ${id} belongs to no run of the log.`);
-    const decision = readGiven(approval, await withoutToken(handle, approval, given));
-    const draft = await draftOf(handle, approval, decision);
-    if (draft) answers.push({ run, draft });
+    const { decision, by } = await unwrap(handle, approval, given);
+    const draft = await draftOf(handle, approval, readGiven(approval, decision));
+    if (draft) answers.push({ run, draft: by === undefined ? draft : { ...draft, decidedBy: by } });
+    else if (by !== undefined) handle.root.given?.deciders.set(id, by);
   }
   return answers;
 }
 
-/** The decision itself: where approvals are signed, only with the token that was made for this one. */
-async function withoutToken(handle: RunHandle, approval: Approval, given: unknown): Promise<unknown> {
+/** What was decided, by whom, and where approvals are signed, with the token that was made for this one. */
+async function unwrap(
+  handle: RunHandle,
+  approval: Approval,
+  given: unknown,
+): Promise<{ readonly decision: unknown; readonly by?: string }> {
   const { signer } = handle.root.settings;
+  const { id } = approval;
+  const fields = readFields(given, ['decision', 'by', 'token']);
   const isSigned = property(given, 'token') !== undefined;
-  if (signer === undefined) {
-    if (isSigned)
-      throw mismatch(
-        `The decision for ${approval.id} has a token, and \`resume\` was given no key to check it with. Give the option \`approvals\` with the key that the run had.`,
-      );
-    return given;
-  }
-  const fields = readFields(given, ['decision', 'token']);
-  if (fields === undefined || typeof fields.token !== 'string')
+  if (signer === undefined && isSigned)
     throw mismatch(
-      `The decision for ${approval.id} has no token, and approvals are signed here. Give { decision, token: approval.token } with the token of the approval in the result.`,
+      `The decision for ${id} has a token, and \`resume\` was given no key to check it with. Give the option \`approvals\` with the key that the run had.`,
     );
-  await checkToken(handle, approval, fields.token);
-  return fields.decision;
+  if (signer !== undefined) {
+    if (typeof fields?.token !== 'string')
+      throw mismatch(
+        `The decision for ${id} has no token, and approvals are signed here. Give { decision, token: approval.token } with the token of the approval in the result.`,
+      );
+    await checkToken(handle, approval, fields.token);
+  }
+  if (fields === undefined || !('decision' in fields)) return { decision: given };
+  const { decision, by } = fields;
+  if (by === undefined) return { decision };
+  if (typeof by !== 'string' || by === '' || by.length > 200 || wellFormedText(by) !== by)
+    throw mismatch(`The decision for ${id} does not say who decided: give \`by\` as a name or an id of 1 to 200 characters.`);
+  return { decision, by };
 }
 
 /** The fields of an object, each read once; undefined for one that has others, or that throws. */
@@ -114,7 +127,7 @@ function readGiven(approval: Approval, decision: unknown): Given {
 }
 
 /** The event of a decision that needs no judging; of another, what was given is kept. */
-async function draftOf(handle: RunHandle, approval: Approval, given: Given): Promise<LogDraft | undefined> {
+async function draftOf(handle: RunHandle, approval: Approval, given: Given): Promise<DecisionDraft | undefined> {
   const { id, subject, revision, digest } = approval;
   const base = { type: 'approval.resolve', id, subject, revision, digest } as const;
   switch (given.kind) {

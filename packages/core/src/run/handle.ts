@@ -72,7 +72,9 @@ export interface Root {
   readonly settings: Settings;
   readonly runGuards: readonly GuardrailSpec[];
   /** Decisions that are not in the log yet: edits and results, by approval id. */
-  readonly given: { readonly edits: Map<string, JsonObject>; readonly results: Map<string, unknown> } | undefined;
+  readonly given:
+    | { readonly edits: Map<string, JsonObject>; readonly results: Map<string, unknown>; readonly deciders: Map<string, string> }
+    | undefined;
   /** Runs that ended while an answer of theirs waited in quarantine. */
   undecided?: RunState[] | undefined;
   /** The run is over: the session's next one may go. */

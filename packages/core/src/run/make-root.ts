@@ -72,7 +72,7 @@ export function makeRoot({ options, channel }: Door, events: readonly LogEvent[]
     context: options.context,
     settings: options.settings,
     runGuards: options.guards,
-    given: options.decisions === undefined ? undefined : { edits: new Map(), results: new Map() },
+    given: options.decisions === undefined ? undefined : { edits: new Map(), results: new Map(), deciders: new Map() },
     leave: turn && (() => turn.leave(writerId)),
     loop,
   };

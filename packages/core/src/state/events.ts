@@ -376,11 +376,19 @@ export type Decision =
   | { readonly reject: string }
   | { readonly edit: object }
   | { readonly result: unknown };
+/** A decision, and whose it is. */
+export interface AttributedDecision {
+  readonly decision: Decision;
+  /** A name or id of who decided, 1 to 200 characters, recorded as given; the model never sees it. Who may decide, your service knows. */
+  readonly by: string;
+}
 /** Decisions by approval id. */
-export type Decisions = Readonly<Record<string, Decision>>;
+export type Decisions = Readonly<Record<string, Decision | AttributedDecision>>;
 /** A decision with the token of its approval. */
 export interface SignedDecision {
   readonly decision: Decision;
+  /** As in {@link AttributedDecision}. */
+  readonly by?: string | undefined;
   /** As it stands on the approval in the result. */
   readonly token: string | undefined;
 }
@@ -402,6 +410,8 @@ export interface ApprovalResolveEvent extends Durable<'approval.resolve'> {
   readonly revision: number;
   readonly decision: 'approve' | 'reject' | 'edit' | 'result' | 'void';
   readonly digest: string;
+  /** Who decided, as `resume` was told. */
+  readonly decidedBy?: string | undefined;
   /** The person's words, with `reject`. */
   readonly reason?: string | undefined;
   /** With `edit`: the input as it passed; left out where a guardrail refused it, and the call ends. */
@@ -459,8 +469,6 @@ export interface ToolEndEvent extends Durable<'tool.end'>, CallEnd {
 /** The active agent was swapped. */
 export interface HandoffEvent extends Durable<'handoff'> {
   readonly callId: string;
-  /** The ToolMessage's id of the call it ends; left out where a tool's returned handoff was already ended. */
-  readonly id?: string | undefined;
   readonly from: string;
   readonly to: string;
   readonly brief: string;

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
+import type { Label } from '../model/types.js';
 import type { Approval, ApprovalResolveEvent, Ask, LimitName, LogEvent, OutputApproval, RecordedCall, RunEndEvent } from './events.js';
 import { fold } from './fold.js';
 import { defaultLimits, recordLimits } from './limits.js';
 import { nextOfCall, nextStep } from './next-step.js';
 import type { CallState, RunState } from './state.js';
 
-const label = { source: 'model', untrusted: false } as unknown as RecordedCall['label'];
+const label: Label = { origin: 'developer', integrity: 'trusted' };
 const manifest = { run: [], agent: [], tools: {} };
 
 /** A run just begun, as the fold makes it. */

@@ -53,7 +53,7 @@ async function applyEdit(open: OpenCall, edit: JsonObject): Promise<void> {
   const parsing = inTime(handle, tool.input.parse(edit));
   const parsed = isPromise(parsing) ? await parsing : parsing;
   const { id } = call.call;
-  const base = { type: 'approval.resolve', id: approval.id, subject: approval.subject } as const;
+  const base = resolved(handle, approval);
   if (!parsed.ok) return;
   const revision = call.revision + 1;
   const judging = judgeToolInput(handle, {
@@ -87,13 +87,17 @@ async function applyEdit(open: OpenCall, edit: JsonObject): Promise<void> {
   });
 }
 
+function resolved({ root }: RunHandle, { id, subject }: Approval) {
+  const decidedBy = root.given?.deciders.get(id);
+  const base = { type: 'approval.resolve', id, subject } as const;
+  return decidedBy === undefined ? base : { ...base, decidedBy };
+}
+
 /** The result that a caller, or a person who looked, gives for a call. */
 async function applyResult(open: OpenCall, result: unknown): Promise<void> {
   const approval = open.call.approval as Approval;
   open.handle.append({
-    type: 'approval.resolve',
-    id: approval.id,
-    subject: approval.subject,
+    ...resolved(open.handle, approval),
     decision: 'result',
     revision: approval.revision,
     digest: approval.digest,
