@@ -242,3 +242,7 @@ test.each<[string, unknown, string]>([
 ])('%s is refused', (_what, def, message) => {
   expect(() => define(def)).toThrow(invalid(message));
 });
+
+test.each(['core', 'model'])('no guardrail is named %s: in logs that says that none asked or refused', (name) => {
+  expect(() => define({ ...fits, name })).toThrow(/In logs that name stands for Guardloop itself, or for the model/);
+});

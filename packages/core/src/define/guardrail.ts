@@ -35,7 +35,7 @@ export const defineGuardrail: Definers<unknown>['defineGuardrail'] = (def) => {
 };
 
 function readGuardrail(reader: Reader): GuardrailSpec {
-  const name = reader.name();
+  const name = readGuardName(reader);
   const on = readSurfaces(reader);
   const rewrite = reader.function<NonNullable<GuardrailSpec['rewrite']>>('rewrite');
   const check = reader.function<NonNullable<GuardrailSpec['check']>>('check');
@@ -78,6 +78,14 @@ export function guardrailSpec(
   });
   const matchesTool = tools === undefined ? () => true : (tool: string) => tools.some((pattern) => fitsPattern(pattern, tool));
   return Object.freeze({ kind: 'guardrail', breaker: undefined, ...settings, matchesTool, entry });
+}
+
+/** In logs, `core` and \`model\` say that no guardrail asked or refused: a guardrail of that name could not be told from them. */
+export function readGuardName(reader: DefinitionReader<'name'>): string {
+  const name = reader.name();
+  return name === 'core' || name === 'model'
+    ? reader.refuse('name', 'In logs that name stands for Guardloop itself, or for the model: give another.')
+    : name;
 }
 
 export function readVersion(reader: DefinitionReader<'version'>): string | undefined {

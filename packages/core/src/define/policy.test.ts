@@ -195,3 +195,8 @@ test('S177: a misspelt action is refused where the policy is defined, it never m
     invalid("Policy p has \"nevr\" as `otherwise`. Give 'allow' or 'ask' or 'deny' or 'halt'."),
   );
 });
+
+test.each(['core', 'model'])('nor is a policy named %s', (name) => {
+  const define = definePolicy as (def: unknown) => unknown;
+  expect(() => define({ name, rules: [{ tool: '*', then: 'allow' }], otherwise: 'deny' })).toThrow(/In logs that name stands for/);
+});

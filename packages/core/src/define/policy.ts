@@ -1,7 +1,7 @@
 import { GuardloopError } from '../errors.js';
 import { publish, toolSpecOf } from './definition.js';
 import { DefinitionReader, describe, invalid } from './definition-reader.js';
-import { defaultTimeoutMs, guardrailSpec, readVersion } from './guardrail.js';
+import { defaultTimeoutMs, guardrailSpec, readGuardName, readVersion } from './guardrail.js';
 import type { GuardrailSpec } from './specs.js';
 import { fitsPattern, isToolPattern } from './tool-pattern.js';
 import type { Definers, GuardInfo, PolicyAction, PolicyInfo, Subject, ToolInputSubject, Verdict } from './types.js';
@@ -29,7 +29,7 @@ export const definePolicy: Definers<unknown>['definePolicy'] = (def) => {
 };
 
 function readPolicy(reader: DefinitionReader<(typeof optionNames)[number]>): GuardrailSpec {
-  const name = reader.name();
+  const name = readGuardName(reader);
   if (!reader.has('rules')) invalid(`${reader.subject} has no \`rules\`. Give a list; it may be empty.`);
   const rules = reader.list('rules').map((rule, index) => readRule(rule, `Rule ${index + 1} of policy ${name}`));
   const otherwise =
