@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { agentOf, answered, calls, HandClock, openCall, scripted, settle, tool } from '../../test/scene.js';
+import { property } from '../define/definition-reader.js';
 import { defineGuardrail } from '../define/guardrail.js';
 import { toolError } from '../define/tool-error.js';
 import type { ToolInfo } from '../define/types.js';
@@ -124,7 +125,7 @@ describe('what a tool is told', () => {
     const { go } = await about((_input, info) => {
       given = info;
     });
-    go();
+    void go();
     expect(given).toMatchObject({ context: { user: 'u1' }, run: 'r1', agent: 'desk', callId: '1.0', idempotencyKey: 'r1/1.0' });
   });
 
@@ -143,7 +144,7 @@ describe('the signal of a call', () => {
       signals.push(info.signal, info.signal);
       return never();
     });
-    go();
+    void go();
     expect(signals[0]).toBe(signals[1]);
     expect(signals[0]?.aborted).toBe(false);
     handle.abort({ kind: 'cancel', reason: 'enough' });
@@ -159,12 +160,12 @@ describe('the signal of a call', () => {
       },
       { more: { timeoutMs: 50 } },
     );
-    go();
+    void go();
     await clock.pass(49);
     expect(signal?.aborted).toBe(false);
     await clock.pass(1);
     expect(signal?.reason).toEqual(new DOMException('look took longer than 50 ms.', 'TimeoutError'));
-    expect((signal?.reason as DOMException).name).toBe('TimeoutError');
+    expect(property(signal?.reason, 'name')).toBe('TimeoutError');
   });
 
   it.each([
@@ -220,7 +221,7 @@ describe('the progress of a call', () => {
       },
       { agent },
     );
-    go();
+    void go();
     return told.filter(({ type }) => type === 'tool.progress').map((event) => ({ ...event, at: 0 }));
   }
   const event = (more: object) => ({ type: 'tool.progress', at: 0, run: 'r1', agent: 'desk', callId: '1.0', tool: 'look', ...more });
@@ -286,7 +287,7 @@ describe('the progress of a call', () => {
       progress = info.progress;
       return never();
     });
-    go();
+    void go();
     await settle();
     progress('working');
     expect(told.at(-1)).toMatchObject({ type: 'tool.progress', note: 'working' });
