@@ -9,12 +9,17 @@ import type { Agent, Answer, AsToolOptions, Tool } from './types.js';
 
 const optionNames = ['name', 'description', 'input', 'brief', 'limits', 'stream', 'project'] as const;
 
-/** Each limit's least value. */
-const leastLimits = { turns: 1, toolCalls: 0, tokens: 1, cost: 0, ms: 0, handoffs: 0, repairs: 0, repeats: 1 } satisfies Record<
-  LimitName,
-  number
->;
-const fractional: readonly string[] = ['tokens', 'cost', 'ms'];
+/** Each count's least value; undefined for an amount, which is any number above 0. */
+const leastLimits: Readonly<Record<LimitName, number | undefined>> = {
+  turns: 1,
+  toolCalls: 0,
+  tokens: undefined,
+  cost: undefined,
+  ms: undefined,
+  handoffs: 0,
+  repairs: 0,
+  repeats: 1,
+};
 const limitNames = Object.keys(leastLimits) as LimitName[];
 
 const defaultInput = {
@@ -78,13 +83,12 @@ function readLimits(given: unknown, tool: string): AgentToolSpec['limits'] {
     const value = reader.get(name);
     if (value === undefined) continue;
     const least = leastLimits[name];
-    const isWhole = fractional.includes(name);
     const fits =
       typeof value === 'number' &&
-      (isWhole ? value > 0 : value >= least && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY));
+      (least === undefined ? value > 0 : value >= least && (Number.isInteger(value) || value === Number.POSITIVE_INFINITY));
     if (!fits) {
       invalid(
-        `${reader.subject} has ${describe(value)} as \`${name}\`. Give ${isWhole ? 'a number above 0' : `a whole number from ${least}`}, or Infinity for no limit.`,
+        `${reader.subject} has ${describe(value)} as \`${name}\`. Give ${least === undefined ? 'a number above 0' : `a whole number from ${least}`}, or Infinity for no limit.`,
       );
     }
     limits[name] = value;

@@ -152,11 +152,19 @@ test.each([
   [[undefined], 'The first argument of coverage is undefined. Expected an agent made by defineAgent.'],
   [
     [defineAgent({ name: 'a', instructions: '', model }), { guardrails: guardrail('g', ['input']) }],
-    'coverage was given an object as `guardrails`. Give a list, or leave it out.',
+    'The call of coverage has an object as `guardrails`. Give a list.',
   ],
   [
     [defineAgent({ name: 'a', instructions: '', model }), { guardrails: ['g'] }],
     'Entry 1 in `guardrails` of the run is "g". Expected a guardrail made by defineGuardrail or definePolicy.',
+  ],
+  [
+    [defineAgent({ name: 'a', instructions: '', model }), { guardrail: [] }],
+    'The call of coverage has an option "guardrail", which does not exist. Did you mean guardrails? The options are guardrails.',
+  ],
+  [
+    [defineAgent({ name: 'a', instructions: '', model }), null],
+    'The call of coverage was given null as its options. Give an object with guardrails.',
   ],
 ])('wrong arguments are refused', (given, message) => {
   expect(() => (coverage as (...given: unknown[]) => unknown)(...given)).toThrow(

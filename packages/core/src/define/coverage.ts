@@ -3,7 +3,7 @@ import type { CompiledSchema } from '../schema.js';
 import { describeRefusal, strictForm } from '../schema.js';
 import type { Surface } from '../state/events.js';
 import { agentSpecOf } from './definition.js';
-import { describe, invalid, isList, property } from './definition-reader.js';
+import { DefinitionReader, property } from './definition-reader.js';
 import { readGuardrails } from './guardrail.js';
 import { reachOf } from './resolve.js';
 import type { AgentSpec, GuardrailSpec, ToolSpec } from './specs.js';
@@ -55,9 +55,8 @@ export interface CoverageOptions {
  */
 export function coverage(agent: Agent<never, Route>, options: CoverageOptions = {}): readonly Coverage[] {
   const start = agentSpecOf(agent, 'The first argument of coverage');
-  const given: unknown = options.guardrails ?? [];
-  if (!isList(given)) invalid(`coverage was given ${describe(given)} as \`guardrails\`. Give a list, or leave it out.`);
-  return coverageOf(start, readGuardrails(given, 'the run'));
+  const reader = new DefinitionReader({ place: 'The call of coverage' }, options, ['guardrails']);
+  return coverageOf(start, readGuardrails(reader.list('guardrails'), 'the run'));
 }
 
 /** As `coverage`, of specs. */

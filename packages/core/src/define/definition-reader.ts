@@ -169,9 +169,8 @@ export class DefinitionReader<K extends string> {
   }
 
   flagOrFunction<F>(name: K, missing: boolean): boolean | F {
-    const value = this.get(name) ?? missing;
-    if (this.get(name) === null || (typeof value !== 'boolean' && typeof value !== 'function'))
-      this.refuse(name, 'Give true, false or a function, or leave it out.');
+    const value = this.has(name) ? this.get(name) : missing;
+    if (typeof value !== 'boolean' && typeof value !== 'function') this.refuse(name, 'Give true, false or a function, or leave it out.');
     return value as boolean | F;
   }
 

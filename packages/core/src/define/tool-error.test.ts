@@ -23,6 +23,20 @@ test('a class that does not exist is refused', () => {
   );
 });
 
+test.each([
+  [null, 'null'],
+  [3, '3'],
+  [Object.create(null), 'an object'],
+  [Symbol('failed'), 'a symbol'],
+])('a class that is no text is refused in the same words: %#', (errorClass, described) => {
+  expect(() => (toolError as (...given: unknown[]) => unknown)('No.', { errorClass })).toThrow(
+    expect.objectContaining({
+      code: 'CONFIG_INVALID',
+      message: expect.stringMatching(new RegExp(`^toolError was given the class ${described}\\. The classes are invalid_input, `)),
+    }),
+  );
+});
+
 test('other errors and values are no tool errors', () => {
   const throwing = new Proxy(
     {},

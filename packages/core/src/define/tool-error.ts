@@ -24,7 +24,7 @@ const classes = Object.keys({
 export function toolError(summary: string, { errorClass = 'failed', retryable = false }: ToolFailure = {}): ToolError {
   if (!classes.includes(errorClass)) {
     invalid(
-      `toolError was given the class ${describe(errorClass)}. ${suggest(String(errorClass), classes)}The classes are ${classes.join(', ')}.`,
+      `toolError was given the class ${describe(errorClass)}. ${typeof errorClass === 'string' ? suggest(errorClass, classes) : ''}The classes are ${classes.join(', ')}.`,
     );
   }
   const error = Object.assign(new Error(String(summary)), { name: 'ToolError', errorClass, retryable: retryable === true });

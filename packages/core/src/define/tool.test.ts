@@ -318,6 +318,9 @@ test('S167: a tool is strict where its schema has a strict form, and says at onc
   expect(() => define({ ...fits, strict: true, input: union })).toThrow(
     expect.objectContaining({ message: expect.stringContaining('the root (oneOf)') }),
   );
+  expect(() => define({ ...fits, strict: null })).toThrow(
+    invalid("Tool refund_order has null as `strict`. Give true, false or 'auto', or leave it out."),
+  );
   expect(() => define({ ...fits, strict: 'yes' })).toThrow(
     invalid('Tool refund_order has "yes" as `strict`. Give true, false or \'auto\', or leave it out.'),
   );

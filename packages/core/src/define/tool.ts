@@ -72,7 +72,7 @@ function readTool(reader: Reader): ToolSpec {
 }
 
 function readStrict(reader: Reader, name: string, input: CompiledSchema): ToolSpec['strict'] {
-  const strict = reader.get('strict') ?? 'auto';
+  const strict = reader.has('strict') ? reader.get('strict') : 'auto';
   if (typeof strict !== 'boolean' && strict !== 'auto') return reader.refuse('strict', "Give true, false or 'auto', or leave it out.");
   // Undefined where a schema is still being converted: then the adapter has the word.
   const json = property(input, 'json') as JsonObject | undefined;

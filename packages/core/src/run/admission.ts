@@ -22,7 +22,6 @@ export class Admission {
 
   /** The ask was given up: that says nothing about the guardrail. */
   release(): void {
-    if (this.isOver) return;
     this.isOver = true;
     this.asked.breaker.release(this.asked.era);
   }

@@ -459,7 +459,7 @@ describe('a run that goes on', () => {
     const cut = copy(log.events.slice(0, asked + 1));
     const of = log.events[asked]?.type === 'approval.request' ? log.events[asked].approval.id : '';
     expect(of).not.toBe(id);
-    const after = async (options: object) => (await goOn(agent, cut, options)).root.events.slice(asked + 1);
+    const after = async (options: Given) => (await goOn(agent, cut, options)).root.events.slice(asked + 1);
     expect(await after({})).toEqual([
       expect.objectContaining({ type: 'run.resume' }),
       expect.objectContaining({ type: 'approval.resolve', id: of, decision: 'approve', byStanding: id }),
