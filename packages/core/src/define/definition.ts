@@ -18,7 +18,8 @@ export function publish<P>(shown: object, hidden: Spec): P {
 /** The spec behind anything that a define function made; undefined for everything else. */
 export function specBehind(value: unknown): Spec | undefined {
   const found = property(value, spec);
-  return Object.hasOwn(makers, String(property(found, 'kind'))) ? (found as Spec) : undefined;
+  const kind = property(found, 'kind');
+  return typeof kind === 'string' && Object.hasOwn(makers, kind) ? (found as Spec) : undefined;
 }
 
 function expectSpec<K extends Spec['kind']>(kind: K, value: unknown, place: string): Extract<Spec, { kind: K }> {
