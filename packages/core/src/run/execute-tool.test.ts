@@ -132,7 +132,7 @@ describe('what a tool is told', () => {
   it('is its parsed input', async () => {
     const seen: unknown[] = [];
     const { open } = await about((input) => seen.push(input));
-    executeTool(open, { parsed: true });
+    await executeTool(open, { parsed: true });
     expect(seen).toEqual([{ parsed: true }]);
   });
 });

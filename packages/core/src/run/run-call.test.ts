@@ -77,7 +77,13 @@ describe('the effect of a call', () => {
       release: () => open(),
       session: {
         id: 's',
-        store: { load: store.load, append: async (...given: Parameters<typeof store.append>) => (await opened, store.append(...given)) },
+        store: {
+          load: store.load,
+          async append(...given: Parameters<typeof store.append>) {
+            await opened;
+            await store.append(...given);
+          },
+        },
       },
     };
   }
