@@ -27,10 +27,37 @@ test('an agent as a tool takes a text', async () => {
 
 test('it keeps the agent, and nobody runs it but the loop', () => {
   const spec = specOf(faq, fits);
-  expect(spec).toMatchObject({ name: 'ask_faq', description: 'Ask.', execute: undefined, repeatable: false, flow: { declared: false } });
-  expect(spec.agent).toMatchObject({ limits: {}, stream: false });
+  expect(spec).toStrictEqual({
+    kind: 'tool',
+    ...fits,
+    input: spec.input,
+    output: undefined,
+    approval: false,
+    execute: undefined,
+    project: undefined,
+    guardrails: [],
+    flow: { effect: 'write', results: 'untrusted', authority: 'all', declared: false },
+    timeoutMs: undefined,
+    repeatable: false,
+    declaredRepeatable: false,
+    polling: false,
+    enabled: true,
+    rejection: undefined,
+    endsRun: false,
+    strict: 'auto',
+    agent: { agent: agentSpecOf(faq, 'It'), brief: expect.any(Function), limits: {}, stream: false },
+  });
   expect(spec.agent?.agent).toBe(agentSpecOf(faq, 'It'));
+  for (const part of [spec, spec.guardrails, spec.agent, spec.agent?.limits]) expect(Object.isFrozen(part)).toBe(true);
   expect({ ...(make(faq, fits) as object) }).toEqual(fits);
+});
+
+test('it keeps what is said', () => {
+  const [project, brief] = [() => '', () => ''];
+  const limits = { turns: 2, ms: undefined };
+  const spec = specOf(faq, { ...fits, project, brief, limits, stream: true });
+  expect(spec).toMatchObject({ project, agent: { brief, stream: true } });
+  expect(spec.agent?.limits).toStrictEqual({ turns: 2 });
 });
 
 test('the brief is the input text, else the JSON of the arguments, else what the author makes of them', () => {
@@ -40,6 +67,40 @@ test('the brief is the input text, else the JSON of the arguments, else what the
   expect(briefOf({}, { input: '' })).toBe('');
   expect(briefOf({ input }, { question: 'why?' })).toBe('{"question":"why?"}');
   expect(briefOf({ input, brief: ({ question }: { question: string }) => question }, { question: 'why?' })).toBe('why?');
+});
+
+test.each([
+  ['turns', 1, 0],
+  ['toolCalls', 0, -1],
+  ['handoffs', 0, -1],
+  ['repairs', 0, -1],
+  ['repeats', 1, 0],
+])('of the child, %s may be %s, and not %s, nor half of one', (name, least, less) => {
+  for (const value of [least, least + 1, Number.POSITIVE_INFINITY])
+    expect(specOf(faq, { ...fits, limits: { [name]: value } }).agent?.limits).toEqual({ [name]: value });
+  for (const [value, described] of [
+    [less, String(less)],
+    [1.5, '1.5'],
+    [Number.NEGATIVE_INFINITY, '-Infinity'],
+    ['3', '"3"'],
+    [null, 'null'],
+  ])
+    expect(() => make(faq, { ...fits, limits: { [name]: value } })).toThrow(
+      invalid(`\`limits\` of tool ask_faq has ${described} as \`${name}\`. Give a whole number from ${least}, or Infinity for no limit.`),
+    );
+});
+
+test.each(['tokens', 'cost', 'ms'])('of the child, %s may be any number above 0', (name) => {
+  for (const value of [0.001, 1, 2.5, Number.POSITIVE_INFINITY])
+    expect(specOf(faq, { ...fits, limits: { [name]: value } }).agent?.limits).toEqual({ [name]: value });
+  for (const [value, described] of [
+    [0, '0'],
+    [-1, '-1'],
+    ['3', '"3"'],
+  ])
+    expect(() => make(faq, { ...fits, limits: { [name]: value } })).toThrow(
+      invalid(`\`limits\` of tool ask_faq has ${described} as \`${name}\`. Give a number above 0, or Infinity for no limit.`),
+    );
 });
 
 test('limits of the child are kept, Infinity and the zeros that make sense among them', () => {

@@ -93,6 +93,52 @@ describe('a breaker', () => {
     expect(breaker.state).toBe('half-open');
   });
 
+  it('gives a probe the time that an answer can take, where that is longer than the cool-down', () => {
+    const breaker = opened({ timeoutMs: 250 });
+    breaker.enter(100);
+    expect([breaker.enter(200), breaker.enter(349)]).toEqual([undefined, undefined]);
+    expect(breaker.enter(350)).toBeDefined();
+  });
+
+  it('does not take a lost probe that is given up for the one that is out', () => {
+    const breaker = opened();
+    const lost = breaker.enter(100) ?? -1;
+    breaker.enter(200);
+    breaker.release(lost);
+    expect(breaker.enter(200)).toBeUndefined();
+  });
+
+  it('lets an ask through while it is closed, and hears nothing of one that is given up', () => {
+    const breaker = new Breaker(settings({ failures: 1 }));
+    const era = breaker.enter(0) ?? -1;
+    breaker.release(era);
+    expect([breaker.state, breaker.enter(0)]).toEqual(['closed', era]);
+  });
+
+  it('counts no failure of another clock that lies ahead', () => {
+    const breaker = new Breaker(settings({ failures: 2, withinMs: 50 }));
+    ask(breaker, 1_000_000, true);
+    ask(breaker, 5, true);
+    expect(breaker.state).toBe('closed');
+    ask(breaker, 54, true);
+    expect(breaker.state).toBe('open');
+  });
+
+  it('begins the count anew once it has closed', () => {
+    const breaker = opened({ failures: 2, withinMs: 1_000 });
+    ask(breaker, 100, false);
+    ask(breaker, 101, true);
+    expect(breaker.state).toBe('closed');
+    ask(breaker, 102, true);
+    expect(breaker.state).toBe('open');
+  });
+
+  it('takes the lost probe of another clock as lost', () => {
+    const breaker = opened({}, 1_000);
+    breaker.enter(1_100);
+    expect(breaker.enter(5)).toBeDefined();
+  });
+
   it('does not stay open for a time of another clock', () => {
     const breaker = opened({}, 1_700_000_000_000);
     expect(breaker.enter(5)).toBeDefined();
