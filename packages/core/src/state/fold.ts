@@ -22,7 +22,6 @@ import type {
   HandoffRefusedEvent,
   LimitName,
   LogEvent,
-  Manifest,
   ModelEndEvent,
   RunEndEvent,
   RunResumeEvent,
@@ -36,8 +35,6 @@ import { withoutPath } from './standing.js';
 import type { CallState, LogState, RunState } from './state.js';
 import { newLogState, noCalls } from './state.js';
 import { closeTurn, developer, settleTurn } from './turn.js';
-
-const emptyManifest: Manifest = { run: [], agent: [], tools: {} };
 
 /** Folds events into a new state. */
 export function fold(events: Iterable<LogEvent>): LogState {
@@ -55,7 +52,8 @@ export function apply(state: LogState, event: LogEvent): void {
   }
   const run = state.runs.get(event.run);
   if (run === undefined) return;
-  spendTime(run, event.at, event.type === 'run.resume');
+  // Waiting for people uses no time, which ends when the run is entered again.
+  if (event.type !== 'run.resume') spendTime(run, event.at);
   switch (event.type) {
     case 'run.resume':
       resumeRun(state, run, event);
@@ -93,7 +91,7 @@ export function apply(state: LogState, event: LogEvent): void {
       endCall(run, event);
       return;
     case 'handoff':
-      if (state.standing.length > 0) state.standing = withoutPath(state.standing, pathOf(run));
+      state.standing = withoutPath(state.standing, pathOf(run));
       handOver(run, event);
       return;
     case 'handoff.refused':
@@ -163,7 +161,7 @@ function endRun(run: RunState, event: RunEndEvent): void {
       calls: [],
       label: developer,
     });
-  if (run.parent === undefined) closeActivation(run.conversation);
+  closeActivation(run.conversation);
 }
 
 function startRun(state: LogState, event: Extract<LogEvent, { type: 'run.start' }>): void {
@@ -177,7 +175,7 @@ function startRun(state: LogState, event: Extract<LogEvent, { type: 'run.start' 
     startSeq: event.seq,
     limits: readLimits(event.limits),
     onLimit: event.onLimit ?? 'stop',
-    manifest: emptyManifest,
+    manifest: event.manifest,
     agent: event.agent,
     accepted: false,
     turn: 0,
@@ -209,7 +207,6 @@ function startRun(state: LogState, event: Extract<LogEvent, { type: 'run.start' 
     lastAt: event.at,
     children: undefined,
   };
-  run.manifest = event.manifest;
   state.writer = event.writer;
   state.runs.set(run.id, run);
   if (parent) {
@@ -217,7 +214,7 @@ function startRun(state: LogState, event: Extract<LogEvent, { type: 'run.start' 
       parent.children ??= new Map();
       parent.children.set(run.parentCall, run);
     }
-    spendTime(parent, event.at, false);
+    spendTime(parent, event.at);
   } else {
     state.root = run;
     if (conversation.agent !== undefined && conversation.agent !== event.agent) {
@@ -234,9 +231,9 @@ function pathOf(run: RunState): readonly string[] {
   return run.parent === undefined ? [run.agent] : [...pathOf(run.parent), run.agent];
 }
 
-function spendTime(run: RunState, at: number, isResume: boolean): void {
+function spendTime(run: RunState, at: number): void {
   for (let each: RunState | undefined = run; each; each = each.parent) {
-    if (!isResume && at > each.lastAt) each.activeMs += at - each.lastAt;
+    if (at > each.lastAt) each.activeMs += at - each.lastAt;
     each.lastAt = at;
   }
 }
@@ -254,7 +251,7 @@ function reopen(run: RunState): void {
   run.unpriced = undefined;
   run.uncounted = undefined;
   const last = run.conversation.activations.at(-1);
-  if (last && run.parent === undefined) last.end = undefined;
+  if (last) last.end = undefined;
 }
 
 function keepViewItems(run: RunState, view: readonly ViewEntry[]): void {
@@ -453,7 +450,6 @@ function handOver(run: RunState, event: HandoffEvent): void {
     call.phase = 'ended';
     call.end = { status: 'ok', content: `Handed off to ${event.to}.`, label: developer, id: `${run.id}/${event.callId}` };
   }
-  for (const each of run.calls.values()) if (each.phase !== 'ended') each.phase = 'ended';
   settleTurn(run);
   run.calls = noCalls;
   run.openIndex = -1;
@@ -468,11 +464,9 @@ function handOver(run: RunState, event: HandoffEvent): void {
   run.agentTurn = run.turn;
   run.manifest = { ...event.manifest, run: run.manifest.run };
   const { conversation } = run;
-  const view =
-    event.view === 'all'
-      ? withoutCall(conversation.messages, `${run.id}/${event.callId}`, event.callId).map(withoutNative)
-      : resolveView(withoutCall(conversation.messages, `${run.id}/${event.callId}`, event.callId), event.view).map(withoutNative);
-  setView(conversation, [...view]);
+  const everything = withoutCall(conversation.messages, `${run.id}/${event.callId}`, event.callId);
+  const view = (event.view === 'all' ? everything : resolveView(everything, event.view)).map(withoutNative);
+  setView(conversation, view);
   activate(conversation, {
     agent: event.to,
     manifest: run.manifest,

@@ -1,4 +1,4 @@
-import { GuardloopError } from '../errors.js';
+import { GuardloopError, suggest } from '../errors.js';
 import type { Usage } from '../model/types.js';
 import type { LimitName, Limits, RecordedLimits } from './events.js';
 
@@ -25,18 +25,17 @@ export function resolveLimits(given: { readonly [K in LimitName]?: number | unde
   const limits = { ...base } as { -readonly [K in LimitName]: number };
   for (const [name, value] of Object.entries(given)) {
     if (!limitNames.includes(name as LimitName))
-      throw new GuardloopError('CONFIG_INVALID', `There is no limit named ${name}. Use one of ${limitNames.join(', ')}.`);
+      throw new GuardloopError('CONFIG_INVALID', `There is no limit named ${name}. ${suggest(name, limitNames)}Use one of ${limitNames.join(', ')}.`);
     if (value === undefined) continue;
     const least = zeroAllowed.has(name as LimitName) ? 0 : 1;
-    const whole = name === 'cost' || name === 'ms' || name === 'tokens';
+    const isAmount = name === 'cost' || name === 'ms' || name === 'tokens';
     const isFit =
       typeof value === 'number' &&
-      (whole ? value > 0 : value >= least) &&
-      (whole || value === Number.POSITIVE_INFINITY || Number.isInteger(value));
+      (isAmount ? value > 0 : value >= least && (value === Number.POSITIVE_INFINITY || Number.isInteger(value)));
     if (!isFit) {
       throw new GuardloopError(
         'CONFIG_INVALID',
-        `The limit ${name} is ${typeof value === 'number' ? value : `a ${typeof value}`}. Give ${whole ? 'a number above 0' : `a whole number from ${least}`}, or Infinity for no limit.`,
+        `The limit ${name} is ${typeof value === 'number' ? value : `a ${typeof value}`}. Give ${isAmount ? 'a number above 0' : `a whole number from ${least}`}, or Infinity for no limit.`,
       );
     }
     limits[name as LimitName] = value;
@@ -53,8 +52,11 @@ export function recordLimits(limits: Limits): RecordedLimits {
 
 export function readLimits(recorded: RecordedLimits): Limits {
   const limits: { -readonly [K in LimitName]: number } = { ...defaultLimits };
-  for (const name of limitNames)
-    limits[name] = recorded[name] ?? (recorded[name] === null ? Number.POSITIVE_INFINITY : defaultLimits[name]);
+  for (const name of limitNames) {
+    const value = recorded[name];
+    // A log that is older than a limit does not tell it.
+    if (value !== undefined) limits[name] = value ?? Number.POSITIVE_INFINITY;
+  }
   return limits;
 }
 

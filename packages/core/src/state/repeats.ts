@@ -1,10 +1,11 @@
 import { canonicalJson } from './canonical-json.js';
 import type { CallEnd } from './events.js';
-import type { CallState, Repeat, RunState } from './state.js';
+import type { CallState, Repeat, Repeats, RunState } from './state.js';
 
 /** How often this call was made with this result, now included. Several in one turn count once. */
 export function countRepeat(run: RunState, call: CallState, content: CallEnd['content']): number {
-  const repeat = repeatOf(run, call);
+  const known = run.repeats.get(call.call.name);
+  const repeat = known && repeatsByInput(known).get(keyOfCall(call));
   return repeat === undefined ? 1 : countWith(repeat, run.turn, resultKey(content));
 }
 
@@ -17,29 +18,32 @@ function countWith({ result, turn, count }: Repeat, nextTurn: number, nextResult
 
 /** As `countRepeat`, and remembers it. */
 export function recordRepeat(run: RunState, call: CallState, content: CallEnd['content']): number {
-  const result = resultKey(content);
+  const { name, variant } = call.call;
   const { turn } = run;
-  const repeat = repeatOf(run, call);
+  const result = resultKey(content);
+  const known = run.repeats.get(name);
+  const repeat = known && repeatsByInput(known).get(keyOfCall(call));
   if (repeat) {
     repeat.count = countWith(repeat, turn, result);
     repeat.result = result;
     repeat.turn = turn;
     return repeat.count;
   }
-  const first: Repeat = { input: call.input, variant: call.call.variant, result, count: 1, turn };
-  const known = run.repeats.get(call.call.name);
-  if (known === undefined) run.repeats.set(call.call.name, { first, byInput: undefined });
-  else if (call.key !== undefined) known.byInput?.set(call.key, first);
+  const first: Repeat = { input: call.input, variant, result, count: 1, turn };
+  if (known) repeatsByInput(known).set(keyOfCall(call), first);
+  else run.repeats.set(name, { first, byInput: undefined });
   return 1;
 }
 
-/** The equal calls before this one. The first call of a tool costs no canonical JSON. */
-function repeatOf(run: RunState, call: CallState): Repeat | undefined {
-  const known = run.repeats.get(call.call.name);
-  if (known === undefined) return undefined;
+/** The first call of a tool costs no canonical JSON: only a second asks for it. */
+function repeatsByInput(known: Repeats): Map<string, Repeat> {
   known.byInput ??= new Map([[keyOf(known.first), known.first]]);
+  return known.byInput;
+}
+
+function keyOfCall(call: CallState): string {
   call.key ??= keyOf({ input: call.input, variant: call.call.variant });
-  return known.byInput.get(call.key);
+  return call.key;
 }
 
 /** Equal for equal inputs. One that was not recorded is told apart by its variant. */

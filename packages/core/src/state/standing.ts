@@ -9,14 +9,16 @@ export interface Standing extends StandingApproval {
 }
 
 const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
-const isSame = (left: JsonValue | undefined, right: JsonValue | undefined): boolean =>
-  left !== undefined && right !== undefined && canonicalJson(left) === canonicalJson(right);
+const isSame = (left: JsonValue, right: JsonValue): boolean => canonicalJson(left) === canonicalJson(right);
 
 /** Whether an input, as it will run, is one of those that the decision is for. What cannot be compared does not fit. */
 export function fitsStanding({ when, exact }: Pick<StandingApproval, 'when' | 'exact'>, input: JsonObject): boolean {
   if (!isObject(when) || !isObject(input)) return false;
   if (exact) return isSame(when, input);
-  return Object.keys(when).every((name) => Object.hasOwn(input, name) && isSame(when[name], input[name]));
+  return Object.entries(when).every(([name, wanted]) => {
+    const given = Object.hasOwn(input, name) ? input[name] : undefined;
+    return wanted !== undefined && given !== undefined && isSame(wanted, given);
+  });
 }
 
 /** What is asked about a call, and when. */
@@ -29,7 +31,7 @@ export interface StandingQuestion {
 
 /** The standing decision that answers a question: never one that core asks, of a call that may have run, or that the caller runs. */
 export function findStanding(standing: readonly Standing[], { approval, seq, now }: StandingQuestion): Standing | undefined {
-  if (standing.length === 0 || approval.surface !== 'toolInput') return undefined;
+  if (approval.surface !== 'toolInput') return undefined;
   if (approval.mayHaveRun || approval.caller || approval.asks.some(({ by }) => by === 'core')) return undefined;
   return standing.find(
     (each) =>

@@ -108,13 +108,20 @@ export interface RunState {
   finalizing: LimitName | undefined;
   /** The highest number of equal calls with equal results in a row. */
   repeated: number;
-  readonly repeats: Map<string, { readonly first: Repeat; byInput: Map<string, Repeat> | undefined }>;
+  /** By the name of the tool. */
+  readonly repeats: Map<string, Repeats>;
   /** Inputs of started calls that run once. */
   effects: Map<string, { readonly callId: string; readonly input: JsonObject }[]> | undefined;
   approvals: number;
   activeMs: number;
   lastAt: number;
   children: Map<string, RunState> | undefined;
+}
+
+/** The calls of one tool: the first, and once there was a second, all by their input. */
+export interface Repeats {
+  readonly first: Repeat;
+  byInput: Map<string, Repeat> | undefined;
 }
 
 export interface Repeat {

@@ -1,7 +1,7 @@
 import type { Label, Message, ToolMessage } from '../model/types.js';
 import { addMessage, frozen, withoutCall, withoutNative } from './conversation.js';
 import type { CallEnd } from './events.js';
-import type { RunState } from './state.js';
+import type { CallState, RunState } from './state.js';
 import { noCalls } from './state.js';
 
 /** Once all calls of the answer have ended, their results enter the transcript, in call order. */
@@ -27,53 +27,44 @@ function answerOfCalls({ calls }: RunState): RunState['answer'] {
 export function settleTurn(run: RunState): void {
   const { conversation } = run;
   const message = conversation.messages[run.openIndex];
-  const settled = settledAnswer(run);
-  if (message && settled && settled !== message) {
+  if (message) {
+    const settled = settledAnswer(run, message);
     conversation.messages[run.openIndex] = settled;
-    if (conversation.view !== conversation.messages) {
-      const at = conversation.view.lastIndexOf(message);
-      if (at >= 0) conversation.view[at] = settled;
-    }
+    const at = conversation.view.lastIndexOf(message);
+    if (at >= 0) conversation.view[at] = settled;
   }
   for (const { call, end } of run.calls.values()) if (end) addMessage(conversation, observation(call.id, call.name, end));
 }
 
+const isEdited = ({ call, revision }: CallState): boolean => revision !== call.revision;
+
 function wasEdited({ calls }: RunState): boolean {
-  for (const call of calls.values()) if (call.revision !== call.call.revision) return true;
+  for (const call of calls.values()) if (isEdited(call)) return true;
   return false;
 }
 
-/** The open answer, with the inputs that ran. */
-function settledAnswer(run: RunState): Message | undefined {
-  const message = run.conversation.messages[run.openIndex];
-  if (message?.role === 'assistant' && wasEdited(run)) {
-    // A person edited an input: the transcript shows the one that ran, and the provider's own message is void.
-    return frozen({
-      role: 'assistant',
-      id: message.id,
-      agent: message.agent,
-      text: message.text,
-      calls: message.calls.map((each) => {
-        const call = run.calls.get(each.id);
-        return call && call.revision !== call.call.revision ? { ...each, input: call.input } : each;
-      }),
-      label: message.label,
-    });
-  }
-  return message;
+/** The open answer, with the inputs that ran: where a person edited one, the provider's own message is void. */
+function settledAnswer(run: RunState, message: Message): Message {
+  if (message.role !== 'assistant' || !wasEdited(run)) return message;
+  const calls = message.calls.map((each) => {
+    const call = run.calls.get(each.id);
+    return call && isEdited(call) ? { ...each, input: call.input } : each;
+  });
+  const { id, agent, text, label } = message;
+  return frozen({ role: 'assistant', id, agent, text, calls, label });
 }
 
 /** What everything so far will be to the target of a handoff: without the handoff's own call, and without what only its maker may read. */
 export function handoffHistory(run: RunState, callId: string): Message[] {
   const { messages } = run.conversation;
-  const answer = settledAnswer(run);
+  const answer = messages[run.openIndex];
   const results: Message[] = [];
   for (const [id, call] of run.calls) {
     if (id === callId)
       results.push(observation(id, call.call.name, { status: 'ok', content: '', label: developer, id: `${run.id}/${id}` }));
     else if (call.end) results.push(observation(id, call.call.name, call.end));
   }
-  const whole = answer ? [...messages.slice(0, run.openIndex), answer, ...results] : [...messages];
+  const whole = answer ? [...messages.slice(0, run.openIndex), settledAnswer(run, answer), ...results] : messages;
   return withoutCall(whole, `${run.id}/${callId}`, callId).map(withoutNative);
 }
 
