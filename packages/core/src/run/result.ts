@@ -51,7 +51,7 @@ export async function resultOf(handle: RunHandle): Promise<RunResult> {
       return {
         ...base,
         status: 'failed',
-        error: Object.assign(new GuardloopError(code, message, { isRetryable, details, cause: ended.error?.cause })),
+        error: new GuardloopError(code, message, { isRetryable, details, cause: ended.error?.cause }),
       };
     }
     case 'cancelled':
