@@ -3,9 +3,10 @@ import type { Turn } from '../../test/scene.js';
 import { agentOf, answered, calls, eventsOf, HandClock, openCall, scripted, settle, tool } from '../../test/scene.js';
 import { asTool } from '../define/as-tool.js';
 import { defineGuardrail } from '../define/guardrail.js';
-import { allow } from '../define/verdict.js';
+import { allow, deny } from '../define/verdict.js';
 import type { Model } from '../model/types.js';
-import { run } from './run.js';
+import type { RunEndEvent } from '../state/events.js';
+import { resume, run } from './run.js';
 import { runCall } from './run-call.js';
 
 /** A model that never answers. */
@@ -126,5 +127,52 @@ describe('the run of an agent that was called', () => {
     handle.abort({ kind: 'halt' });
     await running;
     expect(eventsOf(handle.root, 'run.end')).toMatchObject([{ run: 'r1/1.0', status: 'cancelled' }]);
+  });
+
+  it('is aborted for the reason of the run above', async () => {
+    const controller = new AbortController();
+    let signal: AbortSignal | undefined;
+    const model: Model = {
+      ...hanging(),
+      stream(request, options) {
+        signal = options.signal;
+        return hanging().stream(request, options);
+      },
+    };
+    const running = run(above({ model }), 'hello', { signal: controller.signal });
+    await settle();
+    controller.abort('enough');
+    await running;
+    expect(signal?.reason).toBe('enough');
+  });
+
+  it('is told once what the agent above says, also where it is resumed', async () => {
+    const briefs: unknown[] = [];
+    const risky = tool('risky', () => 'Paid.', { approval: true });
+    const helper = asTool(agentOf({ name: 'helper', model: scripted([calls('risky')], 'Helped.'), tools: [risky] }), {
+      name: 'ask_helper',
+      description: 'Helps.',
+      brief: (input) => `brief ${briefs.push(input)}`,
+    });
+    const agent = agentOf({ model: scripted([calls('ask_helper', { input: 'sky' })], 'Done.'), tools: [helper] });
+    const asked = await run(agent, 'hello', { runId: 'r1' });
+    expect(await resume(agent, asked.log, { decisions: { 'r1/1.0/p1': 'approve' } })).toMatchObject({ status: 'completed' });
+    expect(briefs).toEqual([{ input: 'sky' }]);
+  });
+
+  it.each([
+    ['blocked', 'ask_helper was refused by a guardrail: ', 'denied'],
+    ['failed', 'ask_helper failed: INTERNAL.', 'unavailable'],
+  ])('that ended %s in a log that does not say why is an error all the same', async (status, summary, errorClass) => {
+    const refuses = defineGuardrail({ name: 'refuses', on: ['input'], check: () => (status === 'blocked' ? deny('no') : allow()) });
+    const agent = above({ guardrails: [refuses], model: { ...hanging(), stream: () => [] } });
+    const { log } = await run(agent, 'hello', { runId: 'r1' });
+    const at = log.events.findIndex(({ type }) => type === 'run.end');
+    const { refusal, error, ...end } = log.events[at] as RunEndEvent;
+    expect(end).toMatchObject({ run: 'r1/1.0', status });
+    const done = await resume(agent, { version: 1, events: [...log.events.slice(0, at), end] });
+    const call = eventsOf(done.log, 'tool.end').at(-1);
+    expect(call).toMatchObject({ status: 'error', errorClass, retryable: false });
+    expect(summaryOf(call?.content)).toBe(summary);
   });
 });

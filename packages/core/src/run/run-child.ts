@@ -28,7 +28,7 @@ export async function runChild(open: OpenCall, agentTool: AgentToolSpec, input: 
     disarm();
     off();
   }
-  return resultOfChild(handle, child, tool.name);
+  return resultOfChild(child, tool.name);
 }
 
 /** The handle of a call's child run: of the one that the log holds, or of a new one. */
@@ -62,12 +62,10 @@ export function childHandle({ handle, call }: Omit<OpenCall, 'tool'>, agentTool:
   return child;
 }
 
-async function resultOfChild(handle: RunHandle, child: RunHandle, name: string): Promise<ChildResult> {
+async function resultOfChild(child: RunHandle, name: string): Promise<ChildResult> {
   const { ended } = child.state;
-  if (ended === undefined)
-    return handle.stop
-      ? { status: 'failed', errorClass: 'aborted', summary: `${name} was stopped with the run.`, retryable: false }
-      : { status: 'waiting' };
+  // One that was stopped before it could end is ended with the run above.
+  if (ended === undefined) return { status: 'waiting' };
   switch (ended.status) {
     case 'completed':
       return { status: 'completed', value: await outputOf(child, ended.text ?? '', ended.value) };
