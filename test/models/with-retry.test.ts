@@ -86,6 +86,7 @@ describe('withRetry', () => {
     ['jitter', { jitter: 'some' }, "withRetry was given \"some\" as its option `jitter`. Give 'full' or 'none'."],
     ['budget', { budget: '5' }, 'withRetry was given "5" as its option `budget`. Give a number from 0, or Infinity.'],
     ['clock', { clock: {} }, 'withRetry was given an object as its option `clock`. Give an object with the functions `now` and `after`.'],
+    ['misspelt option', { maxWait: 3 }, 'withRetry has no option "maxWait". Did you mean maxWaitMs? Its options are attempts, baseMs'],
     [
       'an unknown option',
       { retries: 3 },

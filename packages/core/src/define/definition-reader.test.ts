@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { GuardloopError } from '../errors.js';
+import { GuardloopError, suggest } from '../errors.js';
 import type { Model } from '../model/types.js';
 import { defineAgent } from './agent.js';
 import { asTool } from './as-tool.js';
 import { coverage } from './coverage.js';
 import { specBehind } from './definition.js';
-import { DefinitionReader, describe as inWords, isName, isToolName, suggest } from './definition-reader.js';
+import { DefinitionReader, describe as inWords, isName, isToolName } from './definition-reader.js';
 import { defineGuardrail } from './guardrail.js';
 import { handoff } from './handoff.js';
 import { definePolicy } from './policy.js';

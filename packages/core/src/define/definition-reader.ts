@@ -1,5 +1,5 @@
 // Reads what users give to the define functions, who may write plain JavaScript: every option once, nothing taken on trust.
-import { GuardloopError } from '../errors.js';
+import { GuardloopError, suggest } from '../errors.js';
 
 /** Throws CONFIG_INVALID. */
 export function invalid(message: string): never {
@@ -31,31 +31,6 @@ export function property(value: unknown, name: PropertyKey): unknown {
   } catch {
     return undefined;
   }
-}
-
-function distance(left: string, right: string): number {
-  let row = Array.from({ length: right.length + 1 }, (_, index) => index);
-  for (let i = 1; i <= left.length; i += 1) {
-    const next = [i];
-    for (let j = 1; j <= right.length; j += 1) {
-      const swap = (row[j - 1] ?? 0) + (left[i - 1] === right[j - 1] ? 0 : 1);
-      next.push(Math.min((row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1, swap));
-    }
-    row = next;
-  }
-  return row[right.length] ?? 0;
-}
-
-/** `Did you mean NAME? ` for a misspelt word, or nothing. */
-export function suggest(word: string, known: readonly string[]): string {
-  if (word.length > 100) return '';
-  let best: string | undefined;
-  let least = Math.max(word.length < 4 ? 1 : 2, Math.floor(word.length / 3)) + 1;
-  for (const name of known) {
-    const steps = distance(word.toLowerCase(), name.toLowerCase());
-    if (steps < least) [best, least] = [name, steps];
-  }
-  return best === undefined ? '' : `Did you mean ${best}? `;
 }
 
 const lastControl = 0x1f;

@@ -1,8 +1,8 @@
-import { GuardloopError } from '../errors.js';
+import { GuardloopError, suggest } from '../errors.js';
 import type { GuardEntry, Surface } from '../state/events.js';
 import { Breaker } from './breaker.js';
 import { guardrailSpecOf, publish } from './definition.js';
-import { DefinitionReader, describe, invalid, suggest } from './definition-reader.js';
+import { DefinitionReader, describe, invalid } from './definition-reader.js';
 import type { GuardrailSpec } from './specs.js';
 import { fitsPattern, isToolPattern } from './tool-pattern.js';
 import type { Definers } from './types.js';

@@ -1,5 +1,5 @@
-import { GuardloopError } from '../errors.js';
-import { invalid, suggest } from './definition-reader.js';
+import { GuardloopError, suggest } from '../errors.js';
+import { invalid } from './definition-reader.js';
 import type { AgentSpec } from './specs.js';
 
 interface Reach {

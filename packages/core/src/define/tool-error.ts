@@ -1,5 +1,6 @@
+import { suggest } from '../errors.js';
 import type { ErrorClass } from '../state/events.js';
-import { describe, invalid, property, suggest } from './definition-reader.js';
+import { describe, invalid, property } from './definition-reader.js';
 import type { ToolError, ToolFailure } from './types.js';
 
 const brand = Symbol.for('guardloop.tool-error');

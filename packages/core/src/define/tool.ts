@@ -1,8 +1,9 @@
+import { suggest } from '../errors.js';
 import type { JsonObject } from '../model/types.js';
 import type { CompiledSchema } from '../schema.js';
 import { anyProvider, compileSchema, describeRefusal, strictForm } from '../schema.js';
 import { publish } from './definition.js';
-import { DefinitionReader, describe, invalid, property, suggest } from './definition-reader.js';
+import { DefinitionReader, describe, invalid, property } from './definition-reader.js';
 import { readGuardrails } from './guardrail.js';
 import type { GuardrailSpec, ProjectFunction, ToolSpec } from './specs.js';
 import { fitsPattern } from './tool-pattern.js';

@@ -1,4 +1,4 @@
-import { GuardloopError } from '../errors.js';
+import { GuardloopError, suggest } from '../errors.js';
 import type { Model } from './types.js';
 
 /** What an option must be, as a test and in words. */
@@ -46,7 +46,7 @@ export function readOptions<T extends object>(
     if (!Object.hasOwn(rules, name))
       throw new GuardloopError(
         'CONFIG_INVALID',
-        `${owner} has no option ${JSON.stringify(name)}. Its options are ${Object.keys(rules).join(', ')}.`,
+        `${owner} has no option ${JSON.stringify(name)}. ${suggest(name, Object.keys(rules))}Its options are ${Object.keys(rules).join(', ')}.`,
       );
     if (value === undefined) continue;
     const [test, expected] = rules[name as keyof T];

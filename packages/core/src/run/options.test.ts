@@ -306,6 +306,11 @@ describe('a session', () => {
       { store, id: 'a', onConflict: 'wait' },
       "The option `session` has \"wait\" as `onConflict`. Give 'fail' or 'queue', or leave it out.",
     ],
+    [
+      'an option that does not exist',
+      { store, id: 'a', onConflicts: 'queue' },
+      'The option `session` has an option "onConflicts", which does not exist. Did you mean onConflict? The options are store, id, onConflict, waitMs.',
+    ],
     ['a time below zero', { store, id: 'a', onConflict: 'queue', waitMs: -1 }, `The option \`session\` has -1 as \`waitMs\`. ${waiting}`],
     [
       'a time that is no number',

@@ -156,22 +156,25 @@ function readClock(given: unknown): Clock {
   return withMethods<Clock>(given, 'clock', ['now', 'after']) ?? systemClock;
 }
 
+const sessionNames = ['store', 'id', 'onConflict', 'waitMs'] as const;
+
 export function readSession(given: unknown): SessionReference | undefined {
   if (given === undefined) return undefined;
   const store = property(given, 'store');
-  const id = property(given, 'id');
   if (store === undefined)
     invalid(
       `The option \`session\` is ${describe(given)} without a \`store\`. Give { store, id }, for example { store: memorySession(), id: 'chat-1' }.`,
     );
   withMethods(store ?? null, 'session.store', ['load', 'append']);
-  if (typeof id !== 'string' || id === '') invalid(`The option \`session\` has ${describe(id)} as \`id\`. Give a text that is not empty.`);
-  const onConflict = property(given, 'onConflict');
-  const waitMs = property(given, 'waitMs');
+  const reader = new DefinitionReader({ place: 'The option `session`' }, given, sessionNames);
+  const id = reader.get('id');
+  if (typeof id !== 'string' || id === '') reader.refuse('id', 'Give a text that is not empty.');
+  const onConflict = reader.get('onConflict');
   if (onConflict !== undefined && onConflict !== 'fail' && onConflict !== 'queue')
-    invalid(`The option \`session\` has ${describe(onConflict)} as \`onConflict\`. Give 'fail' or 'queue', or leave it out.`);
+    reader.refuse('onConflict', "Give 'fail' or 'queue', or leave it out.");
+  const waitMs = reader.get('waitMs');
   if (waitMs !== undefined && (typeof waitMs !== 'number' || !(waitMs >= 0)))
-    invalid(`The option \`session\` has ${describe(waitMs)} as \`waitMs\`. Give milliseconds from 0, or leave it out.`);
+    reader.refuse('waitMs', 'Give milliseconds from 0, or leave it out.');
   if (waitMs !== undefined && onConflict !== 'queue')
     invalid("The option `session` has `waitMs` and does not queue. Add onConflict: 'queue', or leave `waitMs` out.");
   return { store, id, onConflict, waitMs } as SessionReference;

@@ -25,7 +25,10 @@ export function resolveLimits(given: { readonly [K in LimitName]?: number | unde
   const limits = { ...base } as { -readonly [K in LimitName]: number };
   for (const [name, value] of Object.entries(given)) {
     if (!limitNames.includes(name as LimitName))
-      throw new GuardloopError('CONFIG_INVALID', `There is no limit named ${name}. ${suggest(name, limitNames)}Use one of ${limitNames.join(', ')}.`);
+      throw new GuardloopError(
+        'CONFIG_INVALID',
+        `There is no limit named ${name}. ${suggest(name, limitNames)}Use one of ${limitNames.join(', ')}.`,
+      );
     if (value === undefined) continue;
     const least = zeroAllowed.has(name as LimitName) ? 0 : 1;
     const isAmount = name === 'cost' || name === 'ms' || name === 'tokens';

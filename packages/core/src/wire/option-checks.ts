@@ -1,4 +1,4 @@
-import { GuardloopError } from '../errors.js';
+import { GuardloopError, suggest } from '../errors.js';
 import type { Prices } from '../model/cost.js';
 import type { ModelSettings } from '../model/types.js';
 import { recordOf } from './record.js';
@@ -20,8 +20,13 @@ export function checkModelId(adapter: string, modelId: unknown, example: string)
 /** Throws `CONFIG_INVALID` for options that are no object, and for one that does not exist. */
 export function checkOptionNames(where: string, options: object, names: Readonly<Record<string, true>>): void {
   if (recordOf(options) === undefined) throw optionFault(where, 'the options are no object. Give one, or leave them out.');
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(names, name));
-  if (unknown !== undefined) throw optionFault(where, `there is no option ${unknown}. The options are ${Object.keys(names).join(', ')}.`);
+  checkNames(where, options, { what: 'option', names: Object.keys(names) });
+}
+
+function checkNames(where: string, given: object, { what, names }: { readonly what: string; readonly names: readonly string[] }): void {
+  const unknown = Object.keys(given).find((name) => !names.includes(name));
+  if (unknown !== undefined)
+    throw optionFault(where, `there is no ${what} ${unknown}. ${suggest(unknown, names)}The ${what}s are ${names.join(', ')}.`);
 }
 
 const settingNames: { readonly [K in Exclude<keyof ModelSettings, 'toolChoice'>]: true } = {
@@ -41,9 +46,7 @@ const settingNames: { readonly [K in Exclude<keyof ModelSettings, 'toolChoice'>]
 export function checkDefaultSettings(where: string, settings: object | undefined): void {
   if (settings === undefined) return;
   if (recordOf(settings) === undefined) throw optionFault(where, 'settings is no object. Give one, or leave it out.');
-  const unknown = Object.keys(settings).find((name) => !Object.hasOwn(settingNames, name));
-  if (unknown !== undefined)
-    throw optionFault(where, `there is no default setting ${unknown}. The settings are ${Object.keys(settingNames).join(', ')}.`);
+  checkNames(where, settings, { what: 'default setting', names: Object.keys(settingNames) });
 }
 
 const priceNames: { readonly [K in keyof Prices]-?: true } = {
@@ -60,9 +63,7 @@ export function checkPrices(where: string, prices: Prices | undefined, more: rea
   if (prices === undefined) return;
   const given = recordOf(prices);
   if (given === undefined) throw optionFault(where, 'prices is no object. Give { input, output }, per million tokens, or leave it out.');
-  const unknown = Object.keys(given).find((name) => !Object.hasOwn(priceNames, name) && !more.includes(name));
-  if (unknown !== undefined)
-    throw optionFault(where, `there is no price ${unknown}. The prices are ${[...Object.keys(priceNames), ...more].join(', ')}.`);
+  checkNames(where, given, { what: 'price', names: [...Object.keys(priceNames), ...more] });
   for (const name of new Set(['input', 'output', ...Object.keys(given)])) {
     const price = given[name];
     const isLeftOut = price === undefined && name !== 'input' && name !== 'output';

@@ -854,7 +854,9 @@ describe('options', () => {
 
   test('a model id that is no text, and a misspelt option, are told what is right', () => {
     expect(() => openai({ model: 'gpt-5' } as never)).toThrow("openai('gpt-5', { …options })");
-    expect(() => openai('gpt-5', { baseUrl: 'x' } as ChatOptions)).toThrow(/no option baseUrl\. The options are .*baseURL/);
+    expect(() => openai('gpt-5', { baseUrl: 'x' } as ChatOptions)).toThrow(
+      /no option baseUrl\. Did you mean baseURL\? The options are .*baseURL/,
+    );
   });
 
   test('a server that is not there is told with the system’s code and what to check', async () => {
