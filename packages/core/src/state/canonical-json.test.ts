@@ -17,6 +17,33 @@ describe('canonicalJson', () => {
     );
   });
 
+  it('sorts at every depth, whatever stands in order around it', () => {
+    expect(canonicalJson({ a: [{ c: 1, b: 2 }], z: 1 })).toBe('{"a":[{"b":2,"c":1}],"z":1}');
+    expect(canonicalJson([[{ b: 1, a: 2 }, null], 'x', { a: { d: 0, c: false } }])).toBe(
+      '[[{"a":2,"b":1},null],"x",{"a":{"c":false,"d":0}}]',
+    );
+    expect(canonicalJson({ b: {}, a: [] })).toBe('{"a":[],"b":{}}');
+  });
+
+  it('writes what has no value as JSON does, in order or not: left out of an object, null in a list', () => {
+    expect(canonicalJson({ a: undefined, b: 1 })).toBe('{"b":1}');
+    expect(canonicalJson({ c: undefined, b: 1, a: undefined })).toBe('{"b":1}');
+    expect(canonicalJson([undefined as never, 1])).toBe('[null,1]');
+    expect(canonicalJson([undefined as never, { b: 1, a: 2 }])).toBe('[null,{"a":2,"b":1}]');
+  });
+
+  it.each<[JsonValue, string]>([
+    [null, 'null'],
+    [true, 'true'],
+    [0, '0'],
+    ['', '""'],
+    [[], '[]'],
+    [{}, '{}'],
+    [{ '': 1, '10': 2, '9': 3 }, '{"":1,"10":2,"9":3}'],
+  ])('writes %j', (value, text) => {
+    expect(canonicalJson(value)).toBe(text);
+  });
+
   it('writes numbers and texts as RFC 8785 does', () => {
     expect(canonicalJson([333333333.3333333, 1e30, 4.5, 2e-3, 1e-27, -0, 'a"\u000f\n'])).toBe(
       '[333333333.3333333,1e+30,4.5,0.002,1e-27,0,"a\\"\\u000f\\n"]',

@@ -21,4 +21,12 @@ describe('saltedSha256Hex', () => {
     expect(await saltedSha256Hex(salt, 'answer')).toBe(createHmac('sha256', salt).update('answer').digest('hex'));
     expect(await saltedSha256Hex(newSalt(), 'answer')).not.toBe(await saltedSha256Hex(salt, 'answer'));
   });
+
+  it('is the HMAC of every text in UTF-8 under every salt', async () => {
+    await fc.assert(
+      fc.asyncProperty(fc.string({ unit: 'grapheme', minLength: 1 }), fc.string({ unit: 'grapheme' }), async (salt, text) => {
+        expect(await saltedSha256Hex(salt, text)).toBe(createHmac('sha256', salt).update(text).digest('hex'));
+      }),
+    );
+  });
 });

@@ -46,6 +46,10 @@ describe('a pattern', () => {
     ['a list in another order', { x: [1, 2] }, { x: [2, 1] }, false],
     ['one field of two', { x: 1, y: 2 }, { x: 1 }, false],
     ['a field of every object', { toString: 'x' }, {}, false],
+    ['a field that every object inherits', { constructor: {} }, { x: 1 }, false],
+    ['a field without a value', { x: undefined }, { x: undefined }, false],
+    ['a field without a value for one with', { x: undefined }, { x: 1 }, false],
+    ['a field with a value for one without', { x: 1 }, { x: undefined }, false],
   ])('of %s', (...row) => {
     const [, when, input, isFit] = row;
     expect(fitsStanding({ when }, input)).toBe(isFit);

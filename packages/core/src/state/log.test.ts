@@ -1,0 +1,92 @@
+import { describe, expect, it } from 'vitest';
+import { event, log } from '../../test/log-events.js';
+import { GuardloopError } from '../errors.js';
+import { logVersion, readLog } from './log.js';
+
+const events = log(event('run.start'), event('guard.verdict'), event('run.end'));
+
+function refusalOf(given: unknown): string {
+  try {
+    readLog(given);
+  } catch (thrown) {
+    if (GuardloopError.is(thrown) && thrown.code === 'LOG_INVALID') return thrown.message;
+    throw thrown;
+  }
+  throw new Error('The log was read.');
+}
+
+describe('a log', () => {
+  it('that is whole gives its events as they are', () => {
+    expect(readLog({ version: 1, events })).toBe(events);
+    expect(readLog({ version: logVersion, events: [] })).toEqual([]);
+  });
+
+  it('of every kind of event is read', () => {
+    const types = [
+      'run.start',
+      'run.resume',
+      'guard.verdict',
+      'input.accept',
+      'model.start',
+      'model.end',
+      'approval.request',
+      'approval.resolve',
+      'tool.start',
+      'tool.end',
+      'handoff',
+      'handoff.refused',
+      'run.end',
+    ] as const;
+    const all = log(...types.map((type) => event(type)));
+    expect(readLog({ version: 1, events: all })).toBe(all);
+  });
+
+  it('that is a text is told to be parsed', () => {
+    expect(refusalOf(JSON.stringify({ version: 1, events }))).toContain('JSON.parse');
+  });
+
+  it.each<[unknown, string]>([
+    [{ version: 2, events }, '2'],
+    [{ version: 0, events }, '0'],
+    [{ version: '1', events }, 'none'],
+    [{ events }, 'none'],
+    [null, 'none'],
+    [undefined, 'none'],
+    [7, 'none'],
+    [[], 'none'],
+  ])('of another version, or that is none, is not read: %j', (given, told) => {
+    expect(refusalOf(given)).toContain(`has the version ${told}; this package reads version 1`);
+  });
+
+  it.each([undefined, null, 'events', { length: 0 }])('without a list of events is not read: %j', (odd) => {
+    expect(refusalOf({ version: 1, events: odd })).toContain('no list of events');
+  });
+
+  it.each<[string, unknown]>([
+    ['is no event', null],
+    ['is a number', 2],
+    ['is missing', undefined],
+    ['has the number of another', { ...events[1], seq: 3 }],
+    ['counts from nothing', { ...events[1], seq: 1 }],
+    ['has no number', { ...events[1], seq: undefined }],
+    ['has a number that is a text', { ...events[1], seq: '2' }],
+    ['has no type', { ...events[1], type: undefined }],
+    ['has a type that is no text', { ...events[1], type: ['guard.verdict'] }],
+    ['has a type of its own', { ...events[1], type: 'guard.odd' }],
+    ['is only watched', { ...events[1], type: 'text.delta' }],
+    ['has a type that every object has', { ...events[1], type: 'toString' }],
+    ['has no run', { ...events[1], run: undefined }],
+    ['has a run that is no text', { ...events[1], run: 1 }],
+    ['has no time', { ...events[1], at: undefined }],
+    ['has a time that is a text', { ...events[1], at: '0' }],
+  ])('of which one event %s is damaged there', (_what, odd) => {
+    const message = refusalOf({ version: 1, events: [events[0], odd, events[2]] });
+    expect(message).toContain('Event 2 of the log is damaged');
+    expect(message).not.toContain('odd');
+  });
+
+  it('of which the first or an inner event is gone is damaged there', () => {
+    expect(refusalOf({ version: 1, events: events.slice(1) })).toContain('Event 1 of');
+    expect(refusalOf({ version: 1, events: [events[0], events[2]] })).toContain('Event 2 of');
+  });
+});
