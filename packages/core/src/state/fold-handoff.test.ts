@@ -22,7 +22,7 @@ const before: LogEvent[] = [
   event('tool.end', { callId: '2.0', id: 'r/2.0' }),
 ];
 const manifest: Manifest = { run: [guard('not the one of the run')], agent: [guard('b')], tools: { look: [] } };
-const swap = (more: Partial<HandoffEvent> = {}) => event('handoff', { callId: '2.1', id: 'r/2.1', item, manifest, ...more });
+const swap = (more: Partial<HandoffEvent> = {}) => event('handoff', { callId: '2.1', item, manifest, ...more });
 
 const after = (...events: LogEvent[]): LogState => fold(log(...before, ...events));
 function runIn(state: LogState): RunState {
