@@ -70,6 +70,8 @@ export class Info {
   private controller: AbortController | undefined;
   private off: (() => void) | undefined;
   private isOver = false;
+  /** Set when nobody waits for the answer any more. */
+  private left: { readonly reason: unknown } | undefined;
   private leave: (() => void) | undefined;
   constructor(
     private readonly handle: RunHandle,
@@ -105,7 +107,9 @@ export class Info {
     if (this.controller === undefined) {
       const controller = new AbortController();
       this.controller = controller;
-      if (this.matter.graceMs === undefined) this.off = this.handle.onStop(() => controller.abort(this.handle.stopReason));
+      if (this.left) controller.abort(this.left.reason);
+      else if (!this.isOver && this.matter.graceMs === undefined)
+        this.off = this.handle.onStop(() => controller.abort(this.handle.stopReason));
     }
     return this.controller.signal;
   }
@@ -114,10 +118,15 @@ export class Info {
     if (this.isOver) return;
     this.isOver = true;
     this.off?.();
-    this.off = undefined;
     if (!isAborted) return;
+    this.left = { reason };
     this.controller?.abort(reason);
     this.leave?.();
+  }
+  /** It was waited for. Where that gave no answer, none is needed any more, and the signal says why. */
+  endAs({ kind }: Settled<unknown>, { name, timeoutMs }: GuardrailSpec): void {
+    if (kind === 'late') this.end(true, new DOMException(`${name} took longer than ${timeoutMs} ms.`, 'TimeoutError'));
+    else this.end(kind !== 'value', this.handle.stopReason);
   }
   /** The same answer, which comes at once where nobody waits for it any more: so no timer is left for one that hangs. */
   untilEnd(given: PromiseLike<unknown>): Promise<unknown> {
@@ -185,10 +194,11 @@ class Session<V> {
       for (let index = from; index < guards.length; index += 1) {
         const placed = guards[index];
         if (placed?.spec.rewrite === undefined) continue;
+        if (this.isStopped) return this.stopped();
         const began = this.handle.root.clock.now();
         const info = this.info();
         const given = this.call(placed.spec.rewrite, placed.spec, info);
-        if (isPromise(given)) return this.absorbLater(index, given, { placed, began, info });
+        if (isPromise(given)) return this.absorbLater(index, given, { placed, began, info, admission: this.admission });
         info.end(false);
         const next = this.absorb(placed, given, began);
         if (isPromise(next)) return next.then((ruling) => ruling ?? this.rewrites(index + 1));
@@ -198,11 +208,11 @@ class Session<V> {
     return phases === 'rewrite' ? this.finish(undefined) : this.checks();
   }
 
-  private async absorbLater(index: number, given: PromiseLike<unknown>, { placed, began, info }: Asking): Promise<Ruling<V>> {
-    const settled = await this.waitFor(given, placed.spec, this.admission);
-    endAsking(info, settled, placed.spec);
+  private async absorbLater(index: number, given: PromiseLike<unknown>, asking: Asking): Promise<Ruling<V>> {
+    const { placed, began } = asking;
+    const settled = this.end(await this.waitFor(given, placed.spec), asking);
     if (settled.kind === 'stopped') return this.stopped();
-    const ruling = await this.absorb(placed, settled.kind === 'value' ? settled.value : failure, began);
+    const ruling = await this.absorb(placed, settled.kind === 'value' ? settled.value : undefined, began);
     return ruling ?? this.rewrites(index + 1);
   }
 
@@ -242,21 +252,16 @@ class Session<V> {
     return this.handle.wait(rewritten, left).then((settled) => settle(settled.kind === 'value' ? settled.value : undefined));
   }
 
-  /** Waits for one guardrail. After a stop a shadow is not waited for: it must not cost what others let pass in time. */
-  private waitFor(
-    given: PromiseLike<unknown>,
-    { shadow, timeoutMs }: GuardrailSpec,
-    admission: Admission | undefined,
-  ): Promise<Settled<unknown>> {
-    const { graceMs } = this.matter;
-    const isLeft = shadow && graceMs !== undefined;
-    const waiting = this.handle.wait(given, timeoutMs, isLeft ? undefined : graceMs);
-    if (admission === undefined && !isLeft) return waiting;
-    return waiting.then((settled) => {
-      if (settled.kind !== 'stopped') return settled;
-      admission?.release();
-      return isLeft ? { kind: 'late' } : settled;
-    });
+  private waitFor(given: PromiseLike<unknown>, spec: GuardrailSpec): Promise<Settled<unknown>> {
+    return this.handle.wait(given, spec.timeoutMs, spec.shadow ? undefined : this.matter.graceMs);
+  }
+
+  /** One guardrail was waited for. After a stop a shadow is not: it must not cost what others let pass in time. */
+  private end(settled: Settled<unknown>, { placed, info, admission }: Asking): Settled<unknown> {
+    info.endAs(settled, placed.spec);
+    if (settled.kind !== 'stopped') return settled;
+    admission?.release();
+    return placed.spec.shadow && this.matter.graceMs !== undefined ? { kind: 'late' } : settled;
   }
 
   private attempt(rewrite: () => Rewritten<V> | Promise<Rewritten<V>>): Rewritten<V> | Promise<Rewritten<V>> {
@@ -270,11 +275,12 @@ class Session<V> {
   private take(placed: Placed, answer: Answer, began: number): Ruling<V> | undefined {
     this.record(placed, answer, this.since(began));
     if (placed.spec.shadow) return undefined;
-    if (answer.action === 'ask') {
-      this.asks ??= [];
-      this.asks.push({ by: placed.spec.name, reason: answer.reason ?? '' });
-    }
+    if (answer.action === 'ask') this.ask(placed, answer);
     return answer.action === 'deny' || answer.action === 'halt' ? this.finish(this.refusalOf(placed, answer)) : undefined;
+  }
+
+  private ask({ spec }: Placed, { reason = '' }: Answer): void {
+    this.asks = addTo(this.asks, { by: spec.name, reason });
   }
 
   private checks(): Ruling<V> | Promise<Ruling<V>> {
@@ -283,11 +289,12 @@ class Session<V> {
     const { clock } = this.handle.root;
     let asked: Asked[] | undefined;
     let group: Group | undefined;
-    let began = -1;
+    let began: number | undefined;
     for (const placed of guards) {
       const { check } = placed.spec;
       if (check === undefined) continue;
-      if (began < 0) began = clock.now();
+      if (this.isStopped) return this.stopped();
+      began ??= clock.now();
       const info = this.info();
       const given = this.call(check, placed.spec, info);
       const entry: Asked = { placed, admission: this.admission, answer: undefined, ms: 0 };
@@ -297,16 +304,19 @@ class Session<V> {
         group.infos.push(info);
         const waited = guards.length > 1 ? info.untilEnd(given) : given;
         group.waiting.push(this.checkLater(entry, { given: waited, began, info, group }));
+        began = undefined;
         continue;
       }
       info.end(false);
       const now = clock.now();
-      entry.answer = this.read(placed.spec, given);
+      const answer = this.read(placed.spec, given);
+      entry.answer = answer;
       entry.ms = now - began;
-      entry.admission?.settle(entry.answer.isFailed);
+      entry.admission?.settle(answer.isFailed);
       began = now;
-      if (isHalt(entry)) return this.conclude(asked, group);
+      if (isHalt(placed, answer)) return this.conclude(asked, group);
     }
+    if (asked === undefined) return this.finish(undefined);
     if (group === undefined) return this.conclude(asked);
     const pending = group;
     const halted = new Promise<void>((resolve) => {
@@ -325,25 +335,22 @@ class Session<V> {
       group,
     }: { readonly given: PromiseLike<unknown>; readonly began: number; readonly info: Info; readonly group: Group },
   ): Promise<void> {
-    const settled = await this.waitFor(given, entry.placed.spec, entry.admission);
-    endAsking(info, settled, entry.placed.spec);
+    const { placed, admission } = entry;
+    const settled = this.end(await this.waitFor(given, placed.spec), { placed, began, info, admission });
     if (settled.kind === 'stopped') {
       group.isStopped = true;
       return;
     }
-    if (group.isOver) return;
-    entry.answer = this.read(entry.placed.spec, settled.kind === 'value' ? settled.value : failure);
-    entry.ms = this.handle.root.clock.now() - began;
-    entry.admission?.settle(entry.answer.isFailed);
-    if (isHalt(entry)) group.giveUp?.();
+    const answer = this.read(placed.spec, settled.kind === 'value' ? settled.value : undefined);
+    entry.answer = answer;
+    entry.ms = this.since(began);
+    admission?.settle(answer.isFailed);
+    if (isHalt(placed, answer)) group.giveUp?.();
   }
 
   /** All have answered, or a halt made the others' answers useless. */
-  private conclude(asked: readonly Asked[] = [], group?: Group): Ruling<V> {
-    if (group) {
-      group.isOver = true;
-      for (const info of group.infos) info.end(true);
-    }
+  private conclude(asked: readonly Asked[], group?: Group): Ruling<V> {
+    if (group) for (const info of group.infos) info.end(true);
     let refusal: Refusal | undefined;
     let isHalted = false;
     for (const { placed, admission, answer, ms } of asked) {
@@ -353,10 +360,8 @@ class Session<V> {
       }
       this.record(placed, answer, ms);
       if (placed.spec.shadow) continue;
-      if (answer.action === 'ask') {
-        this.asks ??= [];
-        this.asks.push({ by: placed.spec.name, reason: answer.reason ?? '' });
-      } else if (answer.action === 'halt' || answer.action === 'deny') {
+      if (answer.action === 'ask') this.ask(placed, answer);
+      else if (answer.action === 'halt' || answer.action === 'deny') {
         if (refusal === undefined || outranks(answer, refusal)) refusal = this.refusalOf(placed, answer);
         isHalted ||= answer.action === 'halt';
       }
@@ -365,22 +370,23 @@ class Session<V> {
     return group?.isStopped && !isHalted ? this.stopped() : this.finish(refusal);
   }
 
+  /** What a guardrail gives; undefined, which is no answer, where it throws or is not to be asked. */
   private call(ask: (subject: Subject, info: never) => unknown, spec: GuardrailSpec, info: Info): unknown {
     this.admission = undefined;
     if (spec.breaker !== undefined) {
       this.admission = admit(this.handle, spec, spec.breaker);
-      if (this.admission === undefined) return failure;
+      if (this.admission === undefined) return undefined;
     }
     try {
       return ask(this.current(), info as never);
     } catch {
-      return failure;
+      return undefined;
     }
   }
 
   /** A guardrail's answer, or what its failure counts as. */
   private read(spec: GuardrailSpec, given: unknown): Answer {
-    if (given === failure || typeof given !== 'object' || given === null) return this.fail(spec);
+    if (typeof given !== 'object' || given === null) return this.fail(spec);
     try {
       const { action, reason, reply, value } = given as { action?: unknown; reason?: unknown; reply?: unknown; value?: unknown };
       const words = typeof reason === 'string' ? reason : undefined;
@@ -400,7 +406,7 @@ class Session<V> {
   }
 
   private fail(spec: GuardrailSpec): Answer {
-    return { action: spec.onError, reason: `guardrail ${spec.name} failed`, reply: undefined, value: undefined, isFailed: true };
+    return { action: spec.onError, reason: failedReason(spec), reply: undefined, value: undefined, isFailed: true };
   }
 
   private refusalOf(placed: Placed, answer: Answer): Refusal {
@@ -448,13 +454,18 @@ class Session<V> {
   }
 
   private finish(refusal: Refusal | undefined): Ruling<V> {
-    if (this.handle.stop && this.matter.graceMs === undefined) return this.stopped();
+    if (this.isStopped) return this.stopped();
     const { verdicts = [] } = this;
     for (const verdict of verdicts) {
       this.handle.append(verdict);
       this.handle.noteAnswer(this.matter.about ?? '', verdict.action);
     }
     return { value: this.value, revision: this.revision, refusal, asks: this.asks ?? noAsks, isStopped: false };
+  }
+
+  /** Nobody waits for answers any more. */
+  private get isStopped(): boolean {
+    return this.handle.stop !== undefined && this.matter.graceMs === undefined;
   }
 
   private stopped(): Ruling<V> {
@@ -467,6 +478,7 @@ interface Asking {
   readonly placed: Placed;
   readonly began: number;
   readonly info: Info;
+  readonly admission: Admission | undefined;
 }
 /** One check, and what it answered. */
 interface Asked {
@@ -480,16 +492,13 @@ interface Group {
   readonly waiting: Promise<void>[];
   readonly infos: Info[];
   isStopped: boolean;
-  isOver?: boolean;
   giveUp: (() => void) | undefined;
 }
-const isHalt = ({ placed, answer }: Asked): boolean => answer?.action === 'halt' && !placed.spec.shadow;
+const isHalt = ({ spec }: Placed, { action }: Answer): boolean => action === 'halt' && !spec.shadow;
 
-function endAsking(info: Info, { kind }: Settled<unknown>, { name, timeoutMs }: GuardrailSpec): void {
-  const reason = kind === 'late' ? new DOMException(`${name} took longer than ${timeoutMs} ms.`, 'TimeoutError') : undefined;
-  info.end(kind !== 'value', reason);
+/** All that is told of a guardrail that failed. */
+export function failedReason({ name }: GuardrailSpec): string {
+  return `guardrail ${name} failed`;
 }
 
-/** What is given for a guardrail that threw or was late. */
-const failure = Symbol('failure');
 const allowed: Answer = { action: 'allow', reason: undefined, reply: undefined, value: undefined, isFailed: false };

@@ -3,7 +3,7 @@ import type { Label } from '../model/types.js';
 import type { Refusal } from '../state/events.js';
 import type { Admission } from './admission.js';
 import { admit } from './admission.js';
-import { Info } from './guard.js';
+import { failedReason, Info } from './guard.js';
 import type { LogDraft, RunHandle } from './handle.js';
 import { isPromise } from './is-promise.js';
 import { applySpans, readSpans } from './rewrite-text.js';
@@ -18,7 +18,7 @@ export interface Windowed {
 
 /** Whether text may flow through these guardrails piece by piece. */
 function areWindowed(guards: readonly Placed[]): boolean {
-  return guards.every(({ spec }) => spec.window !== undefined && spec.rewrite !== undefined && spec.check === undefined);
+  return guards.every(({ spec }) => spec.window !== undefined);
 }
 
 /** The answer that is held back. */
@@ -62,12 +62,7 @@ export class Release {
 
   /** One more piece of the answer. */
   push(text: string): undefined | Promise<void> {
-    if (this.mode === 'hold') return undefined;
-    if (this.mode !== 'window') {
-      this.show(text);
-      return undefined;
-    }
-    return this.feed(0, text, false);
+    return this.mode === 'hold' ? undefined : this.feed(0, text, false);
   }
 
   /** `window` only: settles what is left, and appends each guardrail's one verdict. */
@@ -75,20 +70,16 @@ export class Release {
     await this.feed(0, '', true);
     if (this.handle.stop) return unsettled;
     let revision = 0;
-    let refusal: Refusal | undefined;
+    let text = '';
     for (const window of this.windows) {
-      const { spec } = window.placed;
-      const told = window.answer;
-      this.handle.append({ type: 'guard.verdict', subject, revision, ...told });
-      this.handle.noteAnswer('', told.action);
-      if (spec.shadow) continue;
-      if (window.hasFailed && spec.onError !== 'allow') {
-        refusal = { action: spec.onError, surface: 'output', by: spec.name, reason: told.reason ?? '', failed: true };
-        break;
-      }
-      if (window.isChanged) revision += 1;
+      const { answer, refusal } = window;
+      this.handle.append({ type: 'guard.verdict', subject, revision, ...answer });
+      this.handle.noteAnswer('', answer.action);
+      if (refusal) return { text: '', revision, refusal };
+      if (window.isRewritten) revision += 1;
+      text = window.output;
     }
-    return { text: this.windows.at(-1)?.output ?? '', revision, refusal };
+    return { text, revision, refusal: undefined };
   }
 
   /** Takes back what was shown and is not recorded. */
@@ -98,19 +89,20 @@ export class Release {
     this.shown = 0;
   }
 
-  private feed(from: number, text: string, isLast: boolean): undefined | Promise<void> {
-    let piece = text;
-    for (let index = from; index < this.windows.length; index += 1) {
-      const window = this.windows[index];
-      if (window === undefined) break;
-      const settled = window.push(piece, isLast);
-      if (isPromise(settled)) return Promise.resolve(settled).then((rest) => this.feed(index + 1, rest, isLast));
-      piece = settled;
-      if (window.hasRefused) return undefined;
-      if (piece === '' && !isLast) return undefined;
+  /** Puts a piece through the windows from `index` on, and shows what comes out of the last. */
+  private feed(index: number, text: string, isLast: boolean): undefined | Promise<void> {
+    const window = this.windows[index];
+    if (window === undefined) {
+      this.show(text);
+      return undefined;
     }
-    this.show(piece);
-    return undefined;
+    if (this.handle.stop) return undefined;
+    const passed = window.push(text, isLast);
+    return typeof passed === 'string' ? this.feedRest(index, passed, isLast) : passed.then((rest) => this.feedRest(index, rest, isLast));
+  }
+
+  private feedRest(index: number, text: string, isLast: boolean): undefined | Promise<void> {
+    return this.windows[index]?.refusal ? undefined : this.feed(index + 1, text, isLast);
   }
 }
 
@@ -118,13 +110,15 @@ export class Release {
 class Window {
   /** What it has settled and passed on. */
   output = '';
-  isChanged = false;
+  /** Set when it has failed and that refuses the answer. */
+  refusal: Refusal | undefined;
+  private hasFailed = false;
+  private isChanged = false;
   /** Spans that were applied. */
-  places = 0;
-  hasFailed = false;
-  reason: string | undefined;
-  ms = 0;
-  private info: Info | undefined;
+  private places = 0;
+  /** Of the last of them. */
+  private reason: string | undefined;
+  private ms = 0;
   private before = 0;
   private after = 0;
   private readonly reach: number;
@@ -138,7 +132,7 @@ class Window {
 
   constructor(
     private readonly handle: RunHandle,
-    readonly placed: Placed,
+    private readonly placed: Placed,
     private readonly label: Label,
   ) {
     this.reach = placed.spec.window ?? 1;
@@ -148,7 +142,7 @@ class Window {
   get answer(): Omit<Extract<LogDraft, { type: 'guard.verdict' }>, 'type' | 'subject' | 'revision'> {
     const { spec, level } = this.placed;
     const action = this.hasFailed ? spec.onError : this.isChanged ? 'rewrite' : 'allow';
-    const reason = this.hasFailed ? `guardrail ${spec.name} failed` : this.reason;
+    const reason = this.hasFailed ? failedReason(spec) : this.reason;
     return {
       guardrail: spec.name,
       level,
@@ -165,25 +159,25 @@ class Window {
     };
   }
 
-  get hasRefused(): boolean {
-    return this.hasFailed && this.placed.spec.onError !== 'allow' && !this.placed.spec.shadow;
+  /** Whether others get something else than it got. */
+  get isRewritten(): boolean {
+    return this.isChanged && !this.placed.spec.shadow;
   }
 
   /** Takes the next piece, gives what is settled now. */
   push(piece: string, isLast: boolean): string | Promise<string> {
+    if (this.refusal) return '';
     this.text += piece;
     const length = this.offset + this.text.length;
-    if (this.hasFailed) return this.hasRefused ? '' : this.settle(length, []);
+    if (this.hasFailed) return this.pass(length, noSpans);
     let until = isLast ? length : length - 2 * this.reach;
-    if (!isLast && cutsCharacter(this.text, until - this.offset)) until -= 1;
-    if (until <= this.settled && !(isLast && length > this.settled)) return '';
-    return this.ask(Math.max(0, this.settled - this.reach), { until, isLast, isFirstTry: true });
+    if (cutsCharacter(this.text, until - this.offset)) until -= 1;
+    return until <= this.settled ? '' : this.ask(this.offset, { until, isLast });
   }
 
-  private ask(from: number, aim: Aim): string | Promise<string> {
+  private ask(start: number, aim: Aim): string | Promise<string> {
     const { handle } = this;
-    const start = cutsCharacter(this.text, from - this.offset) ? from - 1 : from;
-    const content = start === this.offset ? this.text : this.text.slice(start - this.offset);
+    const content = this.text.slice(start - this.offset);
     const subject: OutputSubject = Object.freeze({
       surface: 'output',
       content,
@@ -192,95 +186,96 @@ class Window {
       final: false,
       kind: 'answer',
     });
-    this.info ??= new Info(handle, this.label, {});
     const { spec } = this.placed;
     const admission = spec.breaker === undefined ? undefined : admit(handle, spec, spec.breaker);
     const look: Look = { start, length: content.length, aim, admission, began: handle.root.clock.now() };
     if (spec.breaker !== undefined && admission === undefined) return this.take(undefined, look);
+    const info = new Info(handle, this.label, noViewer);
     let given: unknown;
     try {
-      given = spec.rewrite?.(subject, this.info as never);
+      given = spec.rewrite?.(subject, info as never);
     } catch {
-      given = undefined;
+      // It gave nothing, which is no answer.
     }
-    if (!isPromise(given)) return this.take(given, look);
-    return handle.wait(given, spec.timeoutMs).then((outcome) => {
-      if (outcome.kind === 'stopped') {
-        // It has not failed; what it would have said is not waited for.
-        admission?.release();
-        return '';
-      }
-      return this.take(outcome.kind === 'value' ? outcome.value : undefined, look);
+    if (!isPromise(given)) {
+      info.end(false);
+      return this.take(given, look);
+    }
+    return handle.wait(given, spec.timeoutMs).then((settled) => {
+      info.endAs(settled, spec);
+      if (settled.kind !== 'stopped') return this.take(settled.kind === 'value' ? settled.value : undefined, look);
+      // It has not failed; what it would have said is not waited for.
+      admission?.release();
+      return '';
     });
   }
 
   private take(given: unknown, { start, length, aim, admission, began }: Look): string | Promise<string> {
-    const { until } = aim;
     this.ms += this.handle.root.clock.now() - began;
-    const spans = this.read(given, start, length);
-    admission?.settle(spans === undefined);
-    if (spans === undefined) {
-      this.hasFailed = true;
-      return this.hasRefused ? '' : this.settle(until, noSpans);
-    }
-    if (spans.length === 0) return this.settle(until, noSpans);
+    const answer = this.read(given, start, length);
+    admission?.settle(answer === undefined);
+    if (answer === undefined) return this.fail(aim.until);
+    const { spans, reason } = answer;
     // A span across the settled edge comes of a context that was cut: look again from where the last span ended.
-    const isAcross = spans.some((span) => span.start < this.settled && span.end > this.settled);
-    if (isAcross && aim.isFirstTry && this.lastEnd > start && this.lastEnd <= this.settled)
-      return this.ask(this.lastEnd, { ...aim, isFirstTry: false });
-    const left = spans.filter((span) => span.end > this.settled || span.start >= this.settled);
-    return this.settle(
-      until,
-      left.map((span) => (span.start < this.settled ? { ...span, start: this.settled } : span)),
-    );
+    if (this.lastEnd > start && spans.some((span) => span.start < this.settled && span.end > this.settled))
+      return this.ask(this.lastEnd, aim);
+    return this.settle(aim, spans, reason);
+  }
+
+  private fail(until: number): string {
+    const { spec } = this.placed;
+    this.hasFailed = true;
+    if (spec.shadow || spec.onError === 'allow') return this.pass(until, noSpans);
+    this.refusal = { action: spec.onError, surface: 'output', by: spec.name, reason: failedReason(spec), failed: true };
+    return '';
   }
 
   /** The answer's spans in the whole text; undefined when it makes no sense or a span is too long. */
-  private read(given: unknown, start: number, length: number): readonly Span[] | undefined {
+  private read(given: unknown, start: number, length: number): Spans | undefined {
     if (typeof given !== 'object' || given === null) return undefined;
     try {
       const { action, value, reason } = given as { action?: unknown; value?: unknown; reason?: unknown };
-      if (action === 'allow') return noSpans;
+      if (action === 'allow') return unchanged;
       if (action !== 'rewrite' || typeof reason !== 'string') return undefined;
       const spans = readSpans(value, length);
       if (spans === undefined || spans.some((span) => span.end - span.start > this.reach)) return undefined;
-      if (spans.length > 0) this.reason = reason;
-      return spans.map((span) => ({ start: span.start + start, end: span.end + start, with: span.with }));
+      return { spans: spans.map((span) => ({ start: span.start + start, end: span.end + start, with: span.with })), reason };
     } catch {
       // A getter that throws is an answer that makes no sense.
       return undefined;
     }
   }
 
-  /** Settles up to `until`, or to the end of a span that begins before it. */
-  private settle(until: number, spans: readonly Span[]): string {
-    if (spans.length === 0) return this.pass(Math.max(until, this.settled), undefined);
+  /** Settles the text as far as it is to be, or to the end of a span that begins before that. */
+  private settle({ until, isLast }: Aim, spans: readonly Span[], reason: string | undefined): string {
     const own: Span[] = [];
-    let end = Math.max(until, this.settled);
+    let end = until;
     for (const span of spans) {
-      if (span.start >= end && !(span.start === end && until >= this.offset + this.text.length)) break;
-      own.push({ start: span.start - this.settled, end: span.end - this.settled, with: span.with });
+      if (span.start < this.settled && span.end <= this.settled) continue;
+      if (span.start >= end && !isLast) break;
+      own.push({ start: Math.max(span.start, this.settled) - this.settled, end: span.end - this.settled, with: span.with });
       end = Math.max(end, span.end);
     }
+    if (own.length > 0) this.reason = reason;
     return this.pass(end, own);
   }
 
   /** Passes the text up to `end` on, with these spans of it replaced. */
-  private pass(end: number, own: readonly Span[] | undefined): string {
+  private pass(end: number, own: readonly Span[]): string {
     const original = this.text.slice(this.settled - this.offset, end - this.offset);
     let passed = original;
     this.before += original.length;
     this.after += original.length;
-    if (own !== undefined && own.length > 0) {
+    for (const span of own) {
       this.isChanged = true;
-      this.places += own.length;
-      this.lastEnd = this.settled + (own.at(-1)?.end ?? 0);
-      for (const span of own) this.after += span.with.length - (span.end - span.start);
-      if (!this.placed.spec.shadow) passed = applySpans(original, own);
+      this.places += 1;
+      this.lastEnd = this.settled + span.end;
+      this.after += span.with.length - (span.end - span.start);
     }
+    if (!this.placed.spec.shadow) passed = applySpans(original, own);
     this.output += passed;
     this.settled = end;
-    let keep = Math.max(this.offset, end - 2 * this.reach);
+    let keep = Math.max(0, end - this.reach);
     if (cutsCharacter(this.text, keep - this.offset)) keep -= 1;
     this.text = this.text.slice(keep - this.offset);
     this.offset = keep;
@@ -292,6 +287,14 @@ class Window {
 const unsettled: Windowed = Object.freeze({ text: '', revision: 0, refusal: undefined });
 const noWindows: readonly Window[] = Object.freeze([]);
 const noSpans: readonly Span[] = Object.freeze([]);
+const noViewer = Object.freeze({});
+
+/** What an answer is to change, and why. */
+interface Spans {
+  readonly spans: readonly Span[];
+  readonly reason: string | undefined;
+}
+const unchanged: Spans = Object.freeze({ spans: noSpans, reason: undefined });
 
 /** One look of a guardrail through its window. */
 interface Look {
@@ -307,12 +310,8 @@ interface Look {
 interface Aim {
   readonly until: number;
   readonly isLast: boolean;
-  readonly isFirstTry: boolean;
 }
 
 function cutsCharacter(text: string, at: number): boolean {
-  if (at <= 0 || at >= text.length) return false;
-  const before = text.charCodeAt(at - 1);
-  const after = text.charCodeAt(at);
-  return before >= 0xd800 && before <= 0xdbff && after >= 0xdc00 && after <= 0xdfff;
+  return (text.codePointAt(at - 1) ?? 0) > 0xffff;
 }
