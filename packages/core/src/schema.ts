@@ -13,6 +13,7 @@ import { zodParser } from './schema/zod.js';
 import type { ZodNode } from './schema/zod-nodes.js';
 import { findInexpressible, isZodNode, isZodObject } from './schema/zod-nodes.js';
 
+export { argumentNames } from './schema/argument-names.js';
 export type { CompiledSchema, SchemaIssue } from './schema/compiled.js';
 export { maxInputChars, maxInputDepth, rawIssue } from './schema/raw-input.js';
 export { anyProvider, describeRefusal, strictForm } from './schema/strict-form.js';

@@ -55,7 +55,7 @@ const deepest = 32;
 /** A frozen copy of plain JSON. */
 function copyJson(value: unknown, depth: number): unknown {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
-  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  if (Number.isFinite(value)) return value;
   if (typeof value !== 'object' || depth > deepest) throw new TypeError('not JSON');
   if (Array.isArray(value)) return Object.freeze(Array.from(value, (item) => copyJson(item, depth + 1)));
   const entries = Object.entries(value).filter(([, item]) => item !== undefined);
@@ -77,8 +77,7 @@ export class DefinitionReader<K extends string> {
     const unknown: string[] = [];
     try {
       for (const name of names) {
-        const value = (given as Record<string, unknown>)[name];
-        if (value !== undefined) this.values.set(name, value);
+        this.values.set(name, (given as Record<string, unknown>)[name]);
       }
       for (const name of Object.keys(given)) if (!(names as readonly string[]).includes(name)) unknown.push(name);
     } catch {

@@ -1,7 +1,7 @@
 import { suggest } from '../errors.js';
 import type { JsonObject } from '../model/types.js';
 import type { CompiledSchema } from '../schema.js';
-import { anyProvider, compileSchema, describeRefusal, strictForm } from '../schema.js';
+import { anyProvider, argumentNames, compileSchema, describeRefusal, strictForm } from '../schema.js';
 import { publish } from './definition.js';
 import { DefinitionReader, describe, invalid, property } from './definition-reader.js';
 import { readGuardrails } from './guardrail.js';
@@ -133,12 +133,12 @@ function readFlow(given: unknown, name: string, input: CompiledSchema): Resolved
   if (given === undefined) return undeclaredFlow;
   const reader = new DefinitionReader({ place: `\`flow\` of tool ${name}` }, given, flowNames);
   // Undefined where a schema is still being converted: then the compiler's word about the names has to do.
-  const json = property(input, 'json');
+  const json = property(input, 'json') as JsonObject | undefined;
   const effect = reader.choice('effect', ['none', 'read', 'write', 'send']);
   return Object.freeze({
     effect: effect ?? undeclaredFlow.effect,
     results: reader.choice('results', ['trusted', 'untrusted']) ?? undeclaredFlow.results,
-    authority: reader.has('authority') ? readAuthority(reader.list('authority'), name, argumentNames(json, json)) : 'all',
+    authority: reader.has('authority') ? readAuthority(reader.list('authority'), name, json && argumentNames(json)) : 'all',
     declared: effect !== undefined,
   });
 }
@@ -146,31 +146,10 @@ function readFlow(given: unknown, name: string, input: CompiledSchema): Resolved
 function readAuthority(list: readonly unknown[], tool: string, known: ReadonlySet<string> | undefined): readonly string[] {
   for (const argument of list) {
     if (typeof argument === 'string' && (known === undefined || known.has(argument))) continue;
-    const names = [...(known ?? [])];
-    const hint = typeof argument === 'string' ? suggest(argument, names) : '';
-    invalid(
-      `\`flow.authority\` of tool ${tool} names ${describe(argument)}, which is no argument of it. ${hint}Its arguments are ${names.join(', ')}.`,
-    );
+    const names = known && [...known];
+    const hint = typeof argument === 'string' && names ? suggest(argument, names) : '';
+    const expected = names ? `Its arguments are ${names.join(', ')}.` : 'Give names of arguments.';
+    invalid(`\`flow.authority\` of tool ${tool} names ${describe(argument)}, which is no argument of it. ${hint}${expected}`);
   }
   return list as readonly string[];
-}
-
-/** The arguments that a JSON Schema names; undefined where it leaves them open. */
-function argumentNames(schema: unknown, root: unknown): ReadonlySet<string> | undefined {
-  const names = new Set<string>();
-  const reference = property(schema, '$ref');
-  const branches = ['allOf', 'anyOf', 'oneOf'].flatMap((key) =>
-    Array.isArray(property(schema, key)) ? (property(schema, key) as unknown[]) : [],
-  );
-  if (typeof reference === 'string') {
-    const path = /^#\/(\$defs|definitions)\/([^/]+)$/.exec(reference);
-    const target = path === null ? undefined : property(property(root, path[1] ?? ''), path[2] ?? '');
-    if (target === undefined || property(target, '$ref') !== undefined) return undefined;
-    branches.push(target);
-  }
-  for (const name of Object.keys(property(schema, 'properties') ?? {})) names.add(name);
-  for (const branch of branches) for (const name of argumentNames(branch, root) ?? []) names.add(name);
-  const additional = property(schema, 'additionalProperties');
-  const isOpen = (additional !== undefined && additional !== false) || property(schema, 'patternProperties') !== undefined;
-  return isOpen || names.size === 0 ? undefined : names;
 }

@@ -165,7 +165,7 @@ export function readSession(given: unknown): SessionReference | undefined {
     invalid(
       `The option \`session\` is ${describe(given)} without a \`store\`. Give { store, id }, for example { store: memorySession(), id: 'chat-1' }.`,
     );
-  withMethods(store ?? null, 'session.store', ['load', 'append']);
+  withMethods(store, 'session.store', ['load', 'append']);
   const reader = new DefinitionReader({ place: 'The option `session`' }, given, sessionNames);
   const id = reader.get('id');
   if (typeof id !== 'string' || id === '') reader.refuse('id', 'Give a text that is not empty.');
