@@ -27,6 +27,9 @@ describe('jsonFault', () => {
     ['{"a":1} thanks', 'something behind the JSON value, at position 8'],
     ['01', 'something behind the JSON value, at position 1'],
     ['', 'it ends too early, at position 0'],
+    ['Hello', 'no value where one is due, at position 0'],
+    ['[nul]', 'no value where one is due, at position 1'],
+    ['[1, x]', 'no value where one is due, at position 4'],
   ])('says of %j what is wrong and where', (text, fault) => {
     expect(isJson(text)).toBe(false);
     expect(jsonFault(text)).toBe(fault);

@@ -38,7 +38,7 @@ export function jsonFault(text: string): string | undefined {
   while (at < text.length) {
     const token: Token = tokenAt(text, at);
     const move: Move | undefined = moves[expected][token];
-    const end = move === undefined ? at : endOf(token, text, at);
+    const end = endOf(token, text, at);
     if (move === undefined || end === at) return `${faults[expected]}, at position ${at}`;
     if (end < 0) return stringFault(text, at);
     expected = follow(move, open);

@@ -16,7 +16,7 @@ export function copyPlainJson(value: unknown): JsonValue | undefined {
 
 function copy(value: unknown, depth: number): JsonValue {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value;
-  if (typeof value === 'number' && Number.isFinite(value)) return value;
+  if (Number.isFinite(value)) return value as number;
   if (typeof value !== 'object' || depth > deepest) throw new TypeError('not plain JSON');
   const keys = Reflect.ownKeys(value);
   const fields = keys.map((key): [string, JsonValue] => {

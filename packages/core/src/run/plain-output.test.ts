@@ -1,10 +1,14 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { contentText, deepFreeze, maxOutputDepth, maxOutputNodes, plainOutput } from './plain-output.js';
+import { describe, expect, it, vi } from 'vitest';
+import { contentText, deepFreeze, errorText, maxOutputDepth, maxOutputNodes, plainOutput } from './plain-output.js';
 
 const isWellFormed = (text: string): boolean => (text as unknown as { isWellFormed(): boolean }).isWellFormed();
 const png = Uint8Array.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 1]);
 const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base64');
+
+function toItself(this: unknown): unknown {
+  return this;
+}
 
 function isDeepFrozen(value: unknown): boolean {
   return typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(isDeepFrozen));
@@ -33,7 +37,43 @@ describe('plainOutput', () => {
     ['a boxed text', Object('boxed'), 'boxed', 'boxed'],
     ['a regular expression', /a+/g, '/a+/g', '/a+/g'],
     ['a map with text keys', new Map([['a', 1]]), '{"a":1}', { a: 1 }],
+    [
+      'a map with several text keys',
+      new Map([
+        ['a', 1],
+        ['b', 2],
+      ]),
+      '{"a":1,"b":2}',
+      { a: 1, b: 2 },
+    ],
     ['a map with other keys', new Map([[1, 'x']]), '[[1,"x"]]', [[1, 'x']]],
+    [
+      'a map with some text keys',
+      new Map<unknown, unknown>([
+        ['a', 1],
+        [2, 'x'],
+      ]),
+      '[["a",1],[2,"x"]]',
+      [
+        ['a', 1],
+        [2, 'x'],
+      ],
+    ],
+    ['an empty list', [], '[]', []],
+    ['an empty object', {}, '{}', {}],
+    ['booleans and null inside', [true, false, null], '[true,false,null]', [true, false, null]],
+    ['texts of bytes inside', { a: Buffer.from('hi') }, '{"a":"hi"}', { a: 'hi' }],
+    ['a blob', new Blob(['abc'], { type: 'text/html' }), '[blob text/html, 3 bytes, not read]', '[blob text/html, 3 bytes, not read]'],
+    [
+      'a blob without a type',
+      new Blob(['abc']),
+      '[blob application/octet-stream, 3 bytes, not read]',
+      '[blob application/octet-stream, 3 bytes, not read]',
+    ],
+    ['an object that toJSON makes null', { toJSON: () => null }, 'null', null],
+    ['an object that toJSON makes a list', { toJSON: () => [1] }, '[1]', [1]],
+    ['an object that toJSON gives back', { a: 1, toJSON: toItself }, '{"a":1}', { a: 1 }],
+    ['an object that toJSON makes one with a toJSON', { toJSON: () => ({ b: 2, toJSON: () => 'no' }) }, '{"b":2}', { b: 2 }],
     ['a set', new Set([1, 2]), '[1,2]', [1, 2]],
     ['a vector', Float32Array.from([0.5, 2]), '[0.5,2]', [0.5, 2]],
     ['fields without a value', { a: undefined, b: () => 1, c: Symbol('s'), d: 1 }, '{"d":1}', { d: 1 }],
@@ -59,7 +99,7 @@ describe('plainOutput', () => {
     ['an object that toJSON makes a text', { toJSON: () => 'text' }, 'text', 'text'],
     ['an object without a prototype', Object.assign(Object.create(null), { a: 1 }), '{"a":1}', { a: 1 }],
   ])('has one form for %s', (...[, output, content, value]) => {
-    expect(plainOutput(output)).toEqual({ content, value, isText: typeof value === 'string' });
+    expect(plainOutput(output)).toStrictEqual({ content, value, isText: typeof value === 'string' });
   });
 
   it('S206: writes real characters, in one layer of JSON', () => {
@@ -191,6 +231,38 @@ describe('plainOutput', () => {
     expect(long.length).toBeLessThanOrEqual(maxOutputNodes + 1);
   });
 
+  it('marks objects that are nested too deep', () => {
+    let deep: unknown = 'bottom';
+    for (let level = 0; level < maxOutputDepth + 9; level += 1) deep = { a: deep };
+    const { content } = plainOutput(deep);
+    expect(content).toBe(`${'{"a":'.repeat(maxOutputDepth)}"[nested too deep]"${'}'.repeat(maxOutputDepth)}`);
+  });
+
+  it('takes a list of up to 1000 explicit parts for parts', () => {
+    const parts = (count: number) => plainOutput(new Array(count).fill({ type: 'text', text: 'a' }));
+    expect(parts(1_000).content).toBe(new Array(1_000).fill('a').join('\n'));
+    expect(parts(1_001).isText).toBe(false);
+  });
+
+  it('is unreadable where its JSON has no room in a text', () => {
+    const stringify = vi.spyOn(JSON, 'stringify').mockImplementation(() => {
+      throw new RangeError('Invalid string length');
+    });
+    const output = plainOutput({ a: 1 });
+    stringify.mockRestore();
+    expect(output).toEqual({ content: '[unreadable]', value: '[unreadable]', isText: true });
+  });
+
+  it('needs no blobs', () => {
+    class Point {
+      x = 1;
+    }
+    vi.stubGlobal('Blob', undefined);
+    const { value } = plainOutput(new Point());
+    vi.unstubAllGlobals();
+    expect(value).toEqual({ x: 1 });
+  });
+
   it('S034: never changes what the copy inherits', () => {
     const output = JSON.parse('{"__proto__":{"isAdmin":true},"a":1}') as object;
     const { value } = plainOutput(output);
@@ -249,6 +321,44 @@ describe('plainOutput', () => {
     const { content } = plainOutput(text);
     expect(content).toBe(text);
   });
+
+  describe('keeps as many values as it may', () => {
+    const lastOf = (zeros: number, last: unknown): unknown => {
+      const list: unknown[] = new Array(zeros).fill(0);
+      list.push(last);
+      return (plainOutput(list).value as readonly unknown[]).at(-1);
+    };
+    const mark = '[left out: too many values]';
+
+    it('in a list', () => {
+      expect(lastOf(maxOutputNodes - 2, 7)).toBe(7);
+      expect(lastOf(maxOutputNodes - 1, 7)).toBe(mark);
+      expect(plainOutput(new Array(maxOutputNodes + 9).fill(0)).value).toHaveLength(maxOutputNodes);
+    });
+
+    it('in an object, of which it then reads no more', () => {
+      let reads = 0;
+      const object = {
+        a: 1,
+        b: 2,
+        get c() {
+          reads += 1;
+          return 3;
+        },
+        get d() {
+          reads += 1;
+          return 4;
+        },
+      };
+      const room = maxOutputNodes - 3;
+      expect(lastOf(room - 4, object)).toEqual({ a: 1, b: 2, c: 3, d: 4 });
+      reads = 0;
+      expect(lastOf(room - 2, object)).toEqual({ a: 1, b: 2, '…': mark });
+      expect(reads).toBe(1);
+      expect(lastOf(room, object)).toEqual({ '…': mark });
+      expect(lastOf(room + 1, object)).toBe(mark);
+    });
+  });
 });
 
 describe('contentText', () => {
@@ -265,7 +375,42 @@ describe('contentText', () => {
   });
 });
 
+describe('errorText', () => {
+  it.each<[string, object, string]>([
+    ['its name and message', { name: 'RangeError', message: 'too far' }, 'RangeError: too far'],
+    ['its name alone', { name: 'RangeError', message: '' }, 'RangeError'],
+    ['a name where it has none', { name: '', message: 'too far' }, 'Error: too far'],
+    ['a name where it is no text', { name: 5, message: 'too far' }, 'Error: too far'],
+    ['nothing of a message that is no text', { name: 'RangeError', message: { a: 1 } }, 'RangeError'],
+    ['well-formed words', { name: 'A\ud800', message: 'b\udc00' }, 'A\ufffd: b\ufffd'],
+  ])('gives %s', (_what, fields, text) => {
+    expect(errorText(Object.assign(new Error('x'), fields))).toBe(text);
+  });
+
+  it('gives what can be read', () => {
+    const error = new Error('secret');
+    for (const field of ['name', 'message'])
+      Object.defineProperty(error, field, {
+        get() {
+          throw new Error('no');
+        },
+      });
+    expect(errorText(error)).toBe('Error');
+  });
+});
+
 describe('deepFreeze', () => {
+  it('gives back what it was given, objects or not', () => {
+    for (const value of [undefined, null, 5, 'text', true, () => 1]) expect(deepFreeze(value)).toBe(value);
+    expect(Object.isFrozen(deepFreeze(Object.assign(Object.create(null), { a: {} })).a)).toBe(true);
+  });
+
+  it('freezes what hangs below flat objects and lists that were frozen before', () => {
+    const flat = Object.freeze({ a: 1, b: null });
+    const value = deepFreeze([flat, flat, Object.freeze([{ c: 1 }]), null]);
+    expect(isDeepFrozen(value)).toBe(true);
+  });
+
   it('freezes lists and plain objects all the way down, also below what was frozen before', () => {
     const value = deepFreeze({ a: [{ b: 1 }], c: Object.freeze({ d: { e: 1 } }) });
     expect(isDeepFrozen(value)).toBe(true);

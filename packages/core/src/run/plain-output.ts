@@ -25,6 +25,12 @@ const deepMark = '[nested too deep]';
 const largeMark = '[left out: too many values]';
 const unreadableMark = '[unreadable]';
 
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+const isPlain = (value: object): boolean => {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+};
+
 /**
  * The plain form of anything a tool may return. Never throws, never runs more of the value's own code than its getters and one `toJSON`,
  * and does not copy text. Strings stay as they are; everything else is JSON of one layer with real characters:
@@ -34,7 +40,6 @@ const unreadableMark = '[unreadable]';
  */
 export function plainOutput(output: unknown): PlainOutput {
   if (typeof output === 'string') return textOutput(wellFormed(output));
-  if (output === null || typeof output === 'boolean') return Object.freeze({ content: String(output), value: output, isText: false });
   try {
     return plainObject(output);
   } catch {
@@ -48,7 +53,7 @@ function textOutput(text: string): PlainOutput {
 }
 
 function plainObject(output: unknown): PlainOutput {
-  const parts = typeof output === 'object' && output !== null ? partsOf(output) : undefined;
+  const parts = isObject(output) ? partsOf(output) : undefined;
   if (parts) return partsOutput(parts);
   const copy = new PlainCopy();
   const value = copy.of(output, 0);
@@ -58,7 +63,7 @@ function plainObject(output: unknown): PlainOutput {
   if (attached.length === 0) return Object.freeze({ content: JSON.stringify(value), value, isText: false });
   if (copy.attached.has(value as object)) return partsOutput(attached);
   const text = JSON.stringify(value, (_key, field: unknown) => {
-    const part = typeof field === 'object' && field !== null ? copy.attached.get(field) : undefined;
+    const part = isObject(field) ? copy.attached.get(field) : undefined;
     return part ? standIn(part) : field;
   });
   return Object.freeze({ content: Object.freeze<Part[]>([Object.freeze({ type: 'text', text }), ...attached]), value, isText: false });
@@ -66,11 +71,13 @@ function plainObject(output: unknown): PlainOutput {
 
 /** The output's explicit parts: it is one, or a list of nothing else. */
 function partsOf(output: object): readonly Part[] | undefined {
+  let parts: readonly Part[] | undefined;
   try {
-    return readParts(output);
+    parts = readParts(output);
   } catch {
-    return undefined;
+    // What cannot be read is no part.
   }
+  return parts;
 }
 
 function readParts(output: object): readonly Part[] | undefined {
@@ -81,7 +88,7 @@ function readParts(output: object): readonly Part[] | undefined {
   if (output.length === 0 || output.length > 1_000) return undefined;
   const parts: Part[] = [];
   for (const element of output as readonly unknown[]) {
-    const part = typeof element === 'object' && element !== null ? explicitPart(element) : undefined;
+    const part = isObject(element) ? explicitPart(element) : undefined;
     if (part === undefined) return undefined;
     parts.push(part);
   }
@@ -136,15 +143,14 @@ class PlainCopy {
 
   private ofReadable(value: object, depth: number): JsonValue | undefined {
     if (Array.isArray(value)) return this.ofList(value, depth);
-    const prototype: unknown = Object.getPrototypeOf(value);
-    if (prototype !== Object.prototype && prototype !== null) {
+    if (!isPlain(value)) {
       const known = this.ofKnownClass(value, depth);
       if (known !== nothingKnown) return known;
     }
     const { toJSON } = value as { readonly toJSON?: unknown };
     if (typeof toJSON !== 'function') return this.ofFields(value, depth);
     const json: unknown = toJSON.call(value, '');
-    if (typeof json !== 'object' || json === null) return this.of(json, depth);
+    if (!isObject(json)) return this.of(json, depth);
     return Array.isArray(json) ? this.ofList(json, depth) : this.ofFields(json, depth);
   }
 
@@ -241,14 +247,14 @@ export function errorText(error: Error): string {
  * it cannot be frozen, or breaks when it is.
  */
 export function deepFreeze<T>(value: T): T {
-  if (typeof value === 'object' && value !== null) freezeInto(value, undefined);
+  if (isObject(value)) freezeInto(value, undefined);
   return value;
 }
 
 function isFlat(value: object): boolean {
   for (const key in value) {
     const field = (value as { readonly [key: string]: unknown })[key];
-    if (typeof field === 'object' && field !== null) return false;
+    if (isObject(field)) return false;
   }
   return true;
 }
@@ -263,15 +269,14 @@ function freezeInto(value: object, seen: Set<object> | undefined): Set<object> |
   }
   if (Array.isArray(value)) {
     Object.freeze(value);
-    for (const element of value as readonly unknown[]) if (typeof element === 'object' && element !== null) met = freezeInto(element, met);
+    for (const element of value as readonly unknown[]) if (isObject(element)) met = freezeInto(element, met);
     return met;
   }
-  const prototype: unknown = Object.getPrototypeOf(value);
-  if (prototype !== Object.prototype && prototype !== null) return met;
+  if (!isPlain(value)) return met;
   Object.freeze(value);
   for (const key in value) {
     const field = (value as { readonly [key: string]: unknown })[key];
-    if (typeof field === 'object' && field !== null) met = freezeInto(field, met);
+    if (isObject(field)) met = freezeInto(field, met);
   }
   return met;
 }

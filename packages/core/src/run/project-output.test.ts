@@ -1,13 +1,20 @@
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
+import { enterRun, modelOf, recordAnswer, recordedCall } from '../../test/enter-run.js';
 import { defineAgent } from '../define/agent.js';
+import { toolSpecOf } from '../define/definition.js';
+import { defineGuardrail } from '../define/guardrail.js';
 import { defineTool } from '../define/tool.js';
-import type { Projection } from '../define/types.js';
-import type { Message, Model, ToolCall } from '../model/types.js';
+import type { Projection, ToolOutputSubject } from '../define/types.js';
+import { allow, deny, halt, rewrite } from '../define/verdict.js';
+import type { Label, Message, Model, ToolCall } from '../model/types.js';
 import { resultCapChars, turnCapChars } from '../project/cap.js';
 import { headTail } from '../project/head-tail.js';
 import { jsonFields } from '../project/json-fields.js';
 import { spill } from '../project/spill.js';
+import type { CallState } from '../state/state.js';
+import { budget, project } from './project-output.js';
 import { run } from './run.js';
+import { textOutput, toOutput } from './tool-output.js';
 
 const usage = { requests: 1, inputTokens: 1, outputTokens: 1 };
 
@@ -81,5 +88,195 @@ describe('the caps of results', () => {
       expect(contents).toHaveLength(calls);
       for (const content of contents) expect((content as string).replace(/\n\[.*\]\n/, '')).toBe('x'.repeat(most));
     }
+  });
+});
+
+const label: Label = { origin: 'tool:look', integrity: 'untrusted' };
+
+interface Shown {
+  readonly own?: Projection<unknown, string> | undefined;
+  readonly ofRun?: Projection<unknown, string> | undefined;
+  readonly judge?: ((subject: ToolOutputSubject) => unknown) | undefined;
+  readonly calls?: number | undefined;
+}
+
+/** A call of the tool `look`, one of so many, that has given something. */
+async function looked({ own, ofRun, judge = () => allow(), calls = 1 }: Shown = {}) {
+  const guardrail = defineGuardrail({ name: 'words', on: ['toolOutput'], rewrite: judge as never });
+  const tool = defineTool({ name: 'look', description: 'Looks.', input: { type: 'object' }, execute: () => '', project: own });
+  const agent = defineAgent({ name: 'a', instructions: '', model: modelOf(), tools: [tool], guardrails: [guardrail] });
+  const entered = await enterRun(agent, { context: 'the context', ...(ofRun === undefined ? {} : { project: ofRun }) });
+  const { handle } = entered;
+  recordAnswer(
+    handle,
+    Array.from({ length: calls }, (_, index) => recordedCall('look', { id: `1.${index}` })),
+  );
+  return { ...entered, open: { handle, call: handle.state.calls.get('1.0') as CallState, tool: toolSpecOf(tool, 'look') } };
+}
+const made = async (output: unknown, shown?: Shown) => project((await looked(shown)).open, toOutput(output), label);
+const failed = {
+  end: {
+    status: 'error',
+    content:
+      '{"status":"error","error_class":"failed","summary":"look ran, but its result could not be shown: its projection failed.","retryable":false}',
+    errorClass: 'failed',
+    retryable: false,
+    label,
+  },
+};
+const never = () => new Promise<never>(() => undefined);
+
+describe('the budget of a result', () => {
+  it('is an even share of the turn, and at most that of a result', async () => {
+    const { handle } = (await looked({ calls: 4 })).open;
+    expect(budget(handle)).toBe(turnCapChars / 4);
+    expect(budget((await looked({ calls: 3 })).open.handle)).toBe(resultCapChars);
+    expect(budget((await looked({ calls: 7 })).open.handle)).toBe(Math.floor(turnCapChars / 7));
+    expect(budget((await enterRun()).handle)).toBe(resultCapChars);
+  });
+});
+
+describe('a projection', () => {
+  it('is told the output, its text and the call', async () => {
+    const own = vi.fn((_output: unknown, _info: object) => 'seen');
+    const { open, handle } = await looked({ own });
+    expect(await project(open, toOutput({ a: 1 }), label)).toStrictEqual({ content: 'seen', by: 'user' });
+    expect(own.mock.calls).toEqual([
+      [{ a: 1 }, { context: 'the context', run: 'r', tool: 'look', callId: '1.0', content: '{"a":1}', signal: handle.signal }],
+    ]);
+  });
+
+  it("is the tool's, else the run's, else the cap alone", async () => {
+    const [own, ofRun] = [() => 'own', () => 'run'];
+    expect(await made('a', { own, ofRun })).toMatchObject({ content: 'own' });
+    expect(await made('a', { ofRun })).toMatchObject({ content: 'run' });
+    const { open } = await looked();
+    expect(project(open, textOutput('a'), label)).toStrictEqual({ content: 'a' });
+  });
+
+  it('may take its time', async () => {
+    expect(await made('a', { own: async () => 'later' })).toStrictEqual({ content: 'later', by: 'user' });
+  });
+
+  it('that throws, rejects or gives no text fails, and nothing of it is told', async () => {
+    const throwing = (): never => {
+      throw new Error('secret');
+    };
+    for (const own of [throwing, () => Promise.reject(new Error('secret')), () => 5, async () => undefined])
+      expect(await made('a', { own: own as never })).toStrictEqual(failed);
+  });
+
+  it('is waited for a while after the run was stopped', async () => {
+    const { open, handle, clock } = await looked({ own: never });
+    const projecting = project(open, textOutput('a'), label);
+    handle.abort({ kind: 'halt' });
+    clock.pass(2_000);
+    expect(await projecting).toMatchObject({
+      end: {
+        status: 'unknown',
+        content: expect.stringContaining('look was started, but the run was stopped before its result could be shown;'),
+      },
+    });
+    let give: (text: string) => void = () => undefined;
+    const other = await looked({
+      own: () =>
+        new Promise<string>((resolve) => {
+          give = resolve;
+        }),
+    });
+    const late = project(other.open, textOutput('a'), label);
+    other.handle.abort({ kind: 'halt' });
+    other.clock.pass(1_999);
+    give('in time');
+    expect(await late).toStrictEqual({ content: 'in time', by: 'user' });
+  });
+
+  it('is guarded where it is not one of core', async () => {
+    const own = () => 'projected';
+    const judge = ({ form, content, isError }: ToolOutputSubject) =>
+      form === 'projected' && content === 'projected' && !isError ? deny('Not that.') : allow();
+    expect(await made('a', { own, judge })).toMatchObject({
+      end: { status: 'error', errorClass: 'denied', content: expect.stringContaining('look ran; its result was withheld: Not that.') },
+    });
+    expect(await made('a', { own, judge: () => rewrite('rewritten', 'Why.') })).toStrictEqual({ content: 'rewritten', by: 'user' });
+    expect(await made('x'.repeat(500), { own: headTail({ maxChars: 100 }), judge })).toMatchObject({ by: 'core' });
+  });
+
+  it('that is halted stops the run, and one that is denied does not', async () => {
+    const halted = await looked({ own: () => 'x', judge: () => halt('Stop.') });
+    expect(await project(halted.open, textOutput('a'), label)).toMatchObject({ end: { refusal: { action: 'halt' } } });
+    expect(halted.handle.stop).toEqual({ kind: 'halt' });
+    const denied = await looked({ own: () => 'x', judge: () => deny('No.') });
+    await project(denied.open, textOutput('a'), label);
+    expect(denied.handle.stop).toBeUndefined();
+  });
+
+  it('whose guardrails do not answer before the run is over has an unknown end', async () => {
+    const { open, handle, clock } = await looked({ own: () => 'x', judge: never });
+    const projecting = project(open, textOutput('a'), label);
+    handle.abort({ kind: 'halt' });
+    await new Promise((resolve) => setImmediate(resolve));
+    clock.pass(2_000);
+    expect(await projecting).toMatchObject({
+      end: { status: 'unknown', content: expect.stringContaining('the run was stopped before its result was judged') },
+    });
+  });
+
+  it('that gives too much is cut like any result', async () => {
+    expect(await made('a', { own: () => 'x'.repeat(resultCapChars + 1) })).toStrictEqual({
+      content: expect.stringContaining('characters left out') as string,
+      note: expect.stringContaining('The result was too long and was cut') as string,
+      by: 'user',
+    });
+  });
+
+  it('of core that leaves the text as it was has changed nothing', async () => {
+    expect(await made('short', { own: headTail({ maxChars: 100 }) })).toStrictEqual({ content: 'short' });
+    expect(await made('x'.repeat(500), { own: headTail({ maxChars: 100 }) })).toStrictEqual({
+      content: expect.stringContaining('left out') as string,
+      by: 'core',
+    });
+  });
+
+  it('of core keeps images beside its text, frozen', async () => {
+    const projected = await made([{ type: 'text', text: 'See.' }, image], { own: headTail({ maxChars: 100 }) });
+    expect(projected).toStrictEqual({
+      content: [{ type: 'text', text: expect.stringContaining('See.') as string }, image],
+      by: 'core',
+    });
+    expect(Object.isFrozen((projected as { readonly content: unknown }).content)).toBe(true);
+  });
+});
+
+describe('the cap', () => {
+  const text = (count: number, sign = 'x') => ({ type: 'text', text: sign.repeat(count) }) as const;
+
+  it('leaves a text alone that has room', async () => {
+    expect(await made('x'.repeat(resultCapChars))).toStrictEqual({ content: 'x'.repeat(resultCapChars) });
+    expect(await made('x'.repeat(resultCapChars + 1))).toStrictEqual({
+      content: expect.stringContaining('1 of 16001 characters left out') as string,
+      note: expect.stringContaining('The result was too long and was cut') as string,
+    });
+  });
+
+  it('leaves parts alone whose texts have room together', async () => {
+    const content = [text(resultCapChars - 5), image, text(5, 'y')];
+    const projected = (await made(content)) as { readonly content: unknown; readonly note?: unknown };
+    expect(projected).toEqual({ content });
+    expect(projected.note).toBeUndefined();
+  });
+
+  it('gives texts of parts what those before them have left, and keeps images', async () => {
+    const projected = await made([text(resultCapChars - 100), image, text(150, 'y'), text(5, 'z'), image]);
+    const { content, note } = projected as {
+      readonly content: readonly { readonly type: string; readonly text?: string }[];
+      readonly note: string;
+    };
+    expect(content.map(({ type }) => type)).toEqual(['text', 'image', 'text', 'text', 'image']);
+    expect(content[0]).toEqual(text(resultCapChars - 100));
+    expect(content[2]?.text).toMatch(/^y{50}\n\[… 50 of 150 characters left out …\]\ny{50}$/);
+    expect(content[3]?.text).toContain('5 of 5 characters left out');
+    expect(note).toContain('The result was too long and was cut');
+    expect(Object.isFrozen(content) && Object.isFrozen(content[2])).toBe(true);
   });
 });
