@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import * as mini from 'zod/mini';
 import type { Model, StrictRules } from '../model/types.js';
 import { anyProvider } from '../schema.js';
 import { defineAgent } from './agent.js';
@@ -261,6 +262,12 @@ test.each<[string, unknown, string]>([
   expect(() => define(def)).toThrow(invalid(message));
 });
 
+test('an output that is no schema is refused with its place', () => {
+  expect(() => define({ ...fits, output: 'text' })).toThrow(
+    expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringMatching(/^The output of agent billing is a string, /) }),
+  );
+});
+
 test('settings in a circle are refused', () => {
   const extra: Record<string, unknown> = {};
   extra.self = extra;
@@ -343,4 +350,7 @@ test('S167: a strict tool that its model cannot be held to is refused, with its 
   ] as const)
     expect(() => define({ ...fits, model: strictModel, tools: [of(given, strict)] })).not.toThrow();
   expect(() => define({ ...fits, model: () => strictModel, tools: [of(both, true)] })).not.toThrow();
+  // Of a schema that is still being converted nothing is known yet.
+  const late = mini.object({ note: mini.nullish(mini.string()) });
+  expect(() => define({ ...fits, model: strictModel, tools: [of(late as never, true)] })).not.toThrow();
 });

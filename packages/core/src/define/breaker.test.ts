@@ -115,6 +115,13 @@ describe('a breaker', () => {
     expect([breaker.state, breaker.enter(0)]).toEqual(['closed', era]);
   });
 
+  it('counts failures in a row whatever their time is', () => {
+    const breaker = new Breaker(settings({ failures: 2 }));
+    ask(breaker, 1_000_000, true);
+    ask(breaker, 5, true);
+    expect(breaker.state).toBe('open');
+  });
+
   it('counts no failure of another clock that lies ahead', () => {
     const breaker = new Breaker(settings({ failures: 2, withinMs: 50 }));
     ask(breaker, 1_000_000, true);

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
+import * as mini from 'zod/mini';
 import type { Model, StrictRules } from '../model/types.js';
 import { anyProvider } from '../schema.js';
 import type { Surface } from '../state/events.js';
@@ -99,6 +100,21 @@ test('a handoff is guarded by its source, its target or the run', () => {
   expect(unguarded(from([guardrail('h', ['handoff'])], open))).not.toContain('handoff');
   expect(unguarded(from([], open), [guardrail('r', ['handoff'])])).not.toContain('handoff');
   expect(unguarded(from([]))).not.toContain('handoff');
+  const byName = defineAgent({ name: 'by-name', instructions: '', model, handoffs: [guarded, handoff('guarded', { name: 'again' })] });
+  expect(coverage(byName)[0]?.unguarded).not.toContain('handoff');
+});
+
+test('of a schema that is still being converted it says nothing yet', () => {
+  const rules: StrictRules = { ...anyProvider, provider: 'Acme' };
+  const late = defineTool({ name: 'late', description: '', input: mini.object({ at: mini.string() }), execute: () => '' });
+  const agent = defineAgent({ name: 'a', instructions: '', model: { ...model, strictRules: { tools: rules } }, tools: [late] });
+  expect(coverage(agent)[1]).toStrictEqual({
+    agent: 'a',
+    agentPath: ['a'],
+    tool: 'late',
+    surfaces: { toolInput: [], toolOutput: [] },
+    unguarded: ['toolInput', 'toolOutput'],
+  });
 });
 
 test("an agent's guardrails do not cover the agents it hands over to or uses as tools", () => {

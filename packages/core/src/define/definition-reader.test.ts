@@ -7,7 +7,7 @@ import { defineAgent } from './agent.js';
 import { asTool } from './as-tool.js';
 import { coverage } from './coverage.js';
 import { specBehind } from './definition.js';
-import { DefinitionReader, describe as inWords, isName, isToolName } from './definition-reader.js';
+import { DefinitionReader, describe as inWords, isList, isName, isToolName, property } from './definition-reader.js';
 import { defineGuardrail } from './guardrail.js';
 import { handoff } from './handoff.js';
 import { definePolicy } from './policy.js';
@@ -207,8 +207,113 @@ test('values are told in words that hold no more than a short text', () => {
 });
 
 test('names hold no control characters, and are not blank', () => {
-  expect(['a', 'Customer Service', '客服', 'a.b/c'].every(isName)).toBe(true);
-  expect(['', ' ', '\t', 'a\nb', 'a\u0000', 'a\u007f', 'a\u0085', 3, null, undefined, {}].some(isName)).toBe(false);
+  expect(['a', 'Customer Service', '客服', 'a.b/c', 'a\u00a0b', 'a~'].every(isName)).toBe(true);
+  expect(
+    ['', ' ', '\t', 'a\nb', 'a\u0000', 'a\u001f', 'a\u007f', 'a\u0085', 'a\u009f', '\u0000a', 3, null, undefined, {}].some(isName),
+  ).toBe(false);
   expect(['a', 'A_b-3', 'x'.repeat(64)].every(isToolName)).toBe(true);
   expect(['', 'a b', 'a.b', 'é', 'x'.repeat(65), 'a\n', null].some(isToolName)).toBe(false);
 });
+
+function revoked(): object {
+  const { proxy, revoke } = Proxy.revocable([], {});
+  revoke();
+  return proxy;
+}
+
+test('a property is read of objects and functions, and of nothing else', () => {
+  const throwing = {
+    get name() {
+      throw new Error('secret');
+    },
+  };
+  const named = () => undefined;
+  expect([property({ name: 'a' }, 'name'), property(named, 'name'), property(['a'], 0)]).toEqual(['a', 'named', 'a']);
+  for (const [value, name] of [
+    ['abc', 'length'],
+    [null, 'name'],
+    [undefined, 'name'],
+    [3, 'toFixed'],
+    [throwing, 'name'],
+    [revoked(), 'length'],
+  ] as const)
+    expect(property(value, name)).toBeUndefined();
+});
+
+test('a list that was revoked is none, and is told as an object', () => {
+  expect([isList([]), isList({ length: 0 }), isList(revoked()), inWords(revoked())]).toEqual([true, false, false, 'an object']);
+});
+
+test('a short text is told as it is, a longer one is not', () => {
+  expect([inWords('k'.repeat(60)), inWords(-0.5), inWords(false)]).toEqual([`"${'k'.repeat(60)}"`, '-0.5', 'false']);
+});
+
+const readerOf = (value: unknown) => new DefinitionReader('thing', { name: 'it', value }, ['name', 'value']);
+const refused = (described: string, expected: string) =>
+  expect.objectContaining({ code: 'CONFIG_INVALID', message: `Thing it has ${described} as \`value\`. ${expected}` });
+
+test('options that cannot be read are refused without what they threw', () => {
+  const given = {
+    get name() {
+      throw new Error('secret');
+    },
+  };
+  for (const options of [given, new Proxy({}, { ownKeys: () => [3] as never })])
+    expect(() => new DefinitionReader('agent', options, ['name'])).toThrow(
+      expect.objectContaining({
+        code: 'CONFIG_INVALID',
+        message: 'An agent was given options that cannot be read: reading one of them throws. Give a plain object.',
+      }),
+    );
+});
+
+test('milliseconds are above 0 and no more than a timer can wait', () => {
+  for (const value of [0.5, 1, 2_147_483_647]) expect(readerOf(value).milliseconds('value')).toBe(value);
+  for (const value of [0, -1, 2_147_483_648])
+    expect(() => readerOf(value).milliseconds('value')).toThrow(
+      refused(String(value), 'Give a number of milliseconds above 0, at most 2147483647.'),
+    );
+});
+
+test('a list is copied, and what is none is told how to become one', () => {
+  const list = ['a'];
+  const read = readerOf(list).list('value');
+  list.push('b');
+  expect([read, Object.isFrozen(read), readerOf(undefined).list('value')]).toEqual([['a'], true, []]);
+  const throwing = new Proxy([1], {
+    get(target, key) {
+      if (key === '0') throw new Error('secret');
+      return Reflect.get(target, key) as unknown;
+    },
+  });
+  expect(() => readerOf(throwing).list('value')).toThrow(refused('a list', 'Give a list.'));
+  expect(() => readerOf('k'.repeat(61)).list('value')).toThrow(refused('a long text', `Give a list: ["${'k'.repeat(60)}"].`));
+});
+
+test('plain JSON is copied and frozen at every depth, without what is undefined', () => {
+  const given = { a: [1, 'b', true, null, [{ c: -0.5 }]], gone: undefined, d: { e: {} } };
+  const read = readerOf(given).json('value') as typeof given;
+  expect(read).toStrictEqual({ a: [1, 'b', true, null, [{ c: -0.5 }]], d: { e: {} } });
+  expect([read, read.a, read.a[4], read.d, read.d.e].every(Object.isFrozen)).toBe(true);
+  expect(readerOf(undefined).json('value')).toBeUndefined();
+  expect(readerOf(null).json('value')).toBeNull();
+});
+
+test('plain JSON is 32 levels deep at most, in lists as in objects', () => {
+  const nested = (depth: number, wrap: (inner: unknown) => unknown) => {
+    let value: unknown = wrap(0);
+    for (let level = 1; level < depth; level += 1) value = wrap(value);
+    return value;
+  };
+  for (const wrap of [(inner: unknown) => [inner], (inner: unknown) => ({ inner })]) {
+    expect(readerOf(nested(33, wrap)).json('value')).toEqual(nested(33, wrap));
+    expect(() => readerOf(nested(34, wrap)).json('value')).toThrow(/Give plain JSON/);
+  }
+});
+
+test.each([[Number.NaN], [Number.POSITIVE_INFINITY], [3n], [() => 1], [[undefined]], [{ a: Symbol('x') }]])(
+  '%o is no plain JSON',
+  (value) => {
+    expect(() => readerOf(value).json('value')).toThrow(/^Thing it has .* as `value`\. Give plain JSON: /);
+  },
+);

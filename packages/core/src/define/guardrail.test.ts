@@ -30,7 +30,8 @@ test('what is not said has its default', () => {
 });
 
 test('the manifest entry holds what is not the default', () => {
-  expect(specOf(fits).entry).toEqual({ name: 'own-orders', surfaces: ['toolInput'], phases: ['check'] });
+  expect(specOf(fits).entry).toStrictEqual({ name: 'own-orders', surfaces: ['toolInput'], phases: ['check'] });
+  expect(specOf({ name: 'x', on: ['output'], rewrite: () => allow() }).entry.phases).toEqual(['rewrite']);
   const all = { ...fits, rewrite: () => rewrite('x', 'y'), version: '2', tools: ['refund_*'], shadow: true, onError: 'halt' };
   expect(specOf(all).entry).toEqual({
     name: 'own-orders',
@@ -109,6 +110,11 @@ test.each<[string, unknown, string]>([
     'an unknown surface',
     { ...fits, on: ['tool_input'] },
     'Guardrail own-orders stands on "tool_input", which is no surface. Did you mean toolInput? The surfaces are input, toolInput, toolOutput, handoff, output.',
+  ],
+  [
+    'a surface that is a number',
+    { ...fits, on: [3] },
+    'Guardrail own-orders stands on 3, which is no surface. The surfaces are input, toolInput, toolOutput, handoff, output.',
   ],
   ['a surface twice', { ...fits, on: ['input', 'input'] }, 'Guardrail own-orders names the surface input twice in `on`. Name each once.'],
   [
@@ -235,6 +241,11 @@ test.each<[string, unknown, string]>([
     'Guardrail own-orders has `window` but does not stand on output. Add output to `on`, or leave `window` out.',
   ],
   [
+    'a window with a check alone',
+    { name: 'own-orders', on: ['output'], window: 3, check },
+    'Guardrail own-orders has `window` with a `check`, or without `rewrite`. A check needs the whole text: leave `window` out, or give `rewrite` alone.',
+  ],
+  [
     'a window with a check',
     { name: 'own-orders', on: ['output'], window: 3, rewrite: check, check },
     'Guardrail own-orders has `window` with a `check`, or without `rewrite`. A check needs the whole text: leave `window` out, or give `rewrite` alone.',
@@ -245,4 +256,31 @@ test.each<[string, unknown, string]>([
 
 test.each(['core', 'model'])('no guardrail is named %s: in logs that says that none asked or refused', (name) => {
   expect(() => define({ ...fits, name })).toThrow(/In logs that name stands for Guardloop itself, or for the model/);
+});
+
+test.each([1, 200])('a window of %s characters is taken from a guardrail that rewrites output alone', (window) => {
+  expect(specOf({ name: 'mask', on: ['output'], window, rewrite: check }).window).toBe(window);
+});
+
+test('a breaker opens after its failures, and cools down for 30 s where nothing is said', () => {
+  const opened = (given: object) => {
+    const { breaker } = specOf({ ...fits, breaker: given });
+    for (let left = 10; breaker?.state === 'closed' && left > 0; left -= 1) breaker.settle(breaker.enter(0) ?? -1, true, 0);
+    return breaker;
+  };
+  expect(specOf(fits).breaker).toBeUndefined();
+  const usual = opened({ failures: 1 });
+  expect([usual?.state, usual?.enter(29_999), usual?.enter(30_000) !== undefined]).toEqual(['open', undefined, true]);
+  const own = opened({ failures: 2, coolDownMs: 50 });
+  expect([own?.enter(49), own?.enter(50) !== undefined]).toEqual([undefined, true]);
+  // A probe has the time that the guardrail has.
+  expect([own?.enter(10_049), own?.enter(10_050) !== undefined]).toEqual([undefined, true]);
+});
+
+test('failures within a time are counted where that is said', () => {
+  const { breaker } = specOf({ ...fits, breaker: { failures: 2, withinMs: 10 } });
+  for (const now of [0, 10]) breaker?.settle(breaker.enter(now) ?? -1, true, now);
+  expect(breaker?.state).toBe('closed');
+  breaker?.settle(breaker.enter(19) ?? -1, true, 19);
+  expect(breaker?.state).toBe('open');
 });

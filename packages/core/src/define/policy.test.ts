@@ -53,6 +53,10 @@ test('a policy is one check on toolInput', () => {
   expect(spec.ruleTools).toEqual(['find_*', 'refund_order']);
 });
 
+test('a policy shows its name and surface, and hides the rest', () => {
+  expect({ ...define({ name: 'p', rules: [], otherwise: 'deny' }) }).toEqual({ name: 'p', on: ['toolInput'] });
+});
+
 test('the first rule that fits answers, else what holds otherwise', () => {
   const policy = {
     name: 'tool-policy',

@@ -1,10 +1,13 @@
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { Model } from '../model/types.js';
 import { defineAgent } from './agent.js';
 import { asTool } from './as-tool.js';
 import { agentSpecOf } from './definition.js';
 import { handoff } from './handoff.js';
 import { resolveAgents } from './resolve.js';
+
+vi.resetModules();
+const { defineAgent: otherDefine } = await import('./agent.js');
 
 const model: Model = { id: 'none', provider: 'none', async *stream() {} };
 const agent = (name: string, handoffs: readonly unknown[] = [], tools: readonly unknown[] = []) =>
@@ -69,11 +72,8 @@ test('what is no agent is refused, with what was expected', () => {
   }
 });
 
-test('an agent of another copy of the package is an agent', async () => {
-  const { vi } = await import('vitest');
-  vi.resetModules();
-  const { defineAgent: other } = (await import('./agent.js')) as { defineAgent: typeof defineAgent };
-  expect(other).not.toBe(defineAgent);
-  const foreign = other({ name: 'faq', instructions: '', model });
+test('an agent of another copy of the package is an agent', () => {
+  expect(otherDefine).not.toBe(defineAgent);
+  const foreign = otherDefine({ name: 'faq', instructions: '', model });
   expect(names(agent('triage', [foreign]))).toEqual(['triage', 'faq']);
 });

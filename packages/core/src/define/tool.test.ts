@@ -127,6 +127,43 @@ test('an input with what JSON Schema cannot express is refused', () => {
   expect(() => define({ ...fits, input: z.object({ at: z.date() }) })).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
 });
 
+test('an output that is no schema is refused with its place', () => {
+  expect(() => define({ ...fits, output: 'text' })).toThrow(
+    expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringMatching(/^The output of tool refund_order is a string, /) }),
+  );
+});
+
+test('what the caller runs has no execute; the end of the run and a deadline go with one', () => {
+  expect(specOf({ ...fits, execute: undefined })).toMatchObject({ execute: undefined, endsRun: false, timeoutMs: undefined });
+  expect(specOf({ ...fits, endsRun: true, timeoutMs: 5 })).toMatchObject({ execute, endsRun: true, timeoutMs: 5 });
+});
+
+test('its own guardrails stand on either side of it', () => {
+  for (const on of [['toolInput'], ['toolOutput'], ['toolInput', 'toolOutput']])
+    expect(specOf({ ...fits, guardrails: [guardrail(on)] }).guardrails[0]?.on).toEqual(on);
+});
+
+test('authority names arguments of any branch of a schema, and anything where it lets in other fields', () => {
+  const open = { type: 'object', anyOf: [{ properties: { a: {} } }, { properties: { b: {} }, additionalProperties: true }] };
+  const referring = { type: 'object', properties: { a: {} }, anyOf: [{ $ref: '#/$defs/b' }], $defs: { b: { properties: { b: {} } } } };
+  expect(specOf({ ...fits, input: open, flow: { authority: ['c'] } }).flow.authority).toEqual(['c']);
+  expect(specOf({ ...fits, input: referring, flow: { authority: ['a', 'b'] } }).flow.authority).toEqual(['a', 'b']);
+  expect(() => define({ ...fits, input: referring, flow: { authority: ['c'] } })).toThrow(
+    invalid('`flow.authority` of tool refund_order names "c", which is no argument of it. Did you mean a? Its arguments are a, b.'),
+  );
+  const late = mini.object({ a: mini.string() });
+  expect(specOf({ ...fits, input: late, flow: { authority: ['c'] } }).flow.authority).toEqual(['c']);
+});
+
+test('authority names arguments as texts', () => {
+  expect(() => define({ ...fits, flow: { authority: [3] } })).toThrow(
+    invalid('`flow.authority` of tool refund_order names 3, which is no argument of it. Its arguments are orderId, cents.'),
+  );
+  expect(() => define({ ...fits, input: { type: 'object' }, flow: { authority: [3] } })).toThrow(
+    invalid('`flow.authority` of tool refund_order names 3, which is no argument of it. Give names of arguments.'),
+  );
+});
+
 test('an output need not be an object', () => {
   expect(specOf({ ...fits, output: z.string() }).output?.json).toMatchObject({ type: 'string' });
 });

@@ -299,6 +299,11 @@ describe('a session', () => {
       'The option `session.store` is an object. Give an object with load, append.',
     ],
     ['no id', { store }, 'The option `session` has undefined as `id`. Give a text that is not empty.'],
+    [
+      'a misspelt part',
+      { store, id: 'a', onconflict: 'queue' },
+      'The option `session` has an option "onconflict", which does not exist. Did you mean onConflict? The options are store, id, onConflict, waitMs.',
+    ],
     ['an empty id', { store, id: '' }, 'The option `session` has "" as `id`. Give a text that is not empty.'],
     ['an id that is a number', { store, id: 7 }, 'The option `session` has 7 as `id`. Give a text that is not empty.'],
     [
