@@ -6,7 +6,6 @@ import { callLabel } from '../call-label.js';
 import { finishCall } from '../finish-call.js';
 import type { RunHandle } from '../handle.js';
 import { inTime } from '../in-time.js';
-import { isPromise } from '../is-promise.js';
 import { deniedEnd } from '../observations.js';
 import type { OpenCall } from '../open-call.js';
 import { endCall } from '../open-call.js';
@@ -21,7 +20,7 @@ import { toolOf } from './run-tools.js';
 export async function applyDecisions(handle: RunHandle): Promise<void> {
   const { root, state } = handle;
   const { given } = root;
-  if (given === undefined || given.edits.size + given.results.size === 0) return;
+  if (given === undefined) return;
   for (const call of [...state.calls.values()]) {
     if (handle.stop) return;
     const tool = toolOf(handle, call);
@@ -50,13 +49,12 @@ export async function applyDecisions(handle: RunHandle): Promise<void> {
 async function applyEdit(open: OpenCall, edit: JsonObject): Promise<void> {
   const { handle, call, tool } = open;
   const approval = call.approval as Approval;
-  const parsing = inTime(handle, tool.input.parse(edit));
-  const parsed = isPromise(parsing) ? await parsing : parsing;
+  const parsed = await inTime(handle, tool.input.parse(edit));
   const { id } = call.call;
   const base = resolved(handle, approval);
   if (!parsed.ok) return;
   const revision = call.revision + 1;
-  const judging = judgeToolInput(handle, {
+  const ruling = await judgeToolInput(handle, {
     id,
     about: id,
     spec: tool,
@@ -65,7 +63,6 @@ async function applyEdit(open: OpenCall, edit: JsonObject): Promise<void> {
     revision,
     phases: 'both',
   });
-  const ruling = isPromise(judging) ? await judging : judging;
   if (ruling.isStopped) return;
   if (ruling.refusal) {
     // The edit is not recorded: a guardrail refused it.

@@ -14,7 +14,7 @@ import type { LogDraft, OpenModelCall, RunHandle, Settled } from '../handle.js';
 import { isPromise } from '../is-promise.js';
 import type { MadeView } from '../make-view.js';
 import { makeView } from '../make-view.js';
-import { modelOf, offerTools, planOf, settingsOf } from '../plan.js';
+import { modelOf, offerTools, planOf, settingsOf, standNow } from '../plan.js';
 import { Release } from '../release.js';
 import type { Plan } from '../stand.js';
 
@@ -24,8 +24,8 @@ type ModelStart = Extract<LogDraft, { type: 'model.start' }>;
 
 interface Opening {
   /** What the agent sees once its input is accepted, shown to the model beside the last checks. */
-  readonly beside?: readonly Message[];
-  readonly final?: LimitName;
+  readonly beside?: readonly Message[] | undefined;
+  readonly final?: LimitName | undefined;
 }
 
 /** Starts the next model call and records that. Answers with an ending when a view's own text was refused. */
@@ -175,7 +175,7 @@ function recordVoid(handle: RunHandle, turn: number, answer: VoidAnswer): void {
 /** One model call: read, judge, prepare its calls, record. */
 export async function callModel(handle: RunHandle, final?: LimitName): Promise<Ending | undefined> {
   if (handle.openModelCall === undefined) {
-    const opening = openModelCall(handle, final === undefined ? {} : { final });
+    const opening = openModelCall(handle, { final });
     const ending = isPromise(opening) ? await opening : opening;
     if (ending !== undefined) return ending;
   }
@@ -185,12 +185,11 @@ export async function callModel(handle: RunHandle, final?: LimitName): Promise<E
     return undefined;
   }
   handle.openModelCall = undefined;
-  const planning = planOf(handle);
-  const { stand } = isPromise(planning) ? await planning : planning;
+  const { agent, output: guards } = standNow(handle);
   const label = answerLabel(handle);
   const { turn, names, isFinal } = open;
-  const release = new Release(handle, { turn, guards: stand.output, isStructured: stand.agent.output !== undefined, label });
-  const reader = new AnswerReader(handle, open, { release, isUnguarded: stand.output.length === 0 });
+  const release = new Release(handle, { turn, guards, isStructured: agent.output !== undefined, label });
+  const reader = new AnswerReader(handle, open, { release, isUnguarded: guards.length === 0 });
   const settled = await handle.wait(reader.read());
   reader.isOver = true;
   open.off?.();
@@ -223,8 +222,7 @@ function answerOf({ handle, open, release, reader, settled }: ReadCall): RawAnsw
   const { end, text } = reader;
   const chars = text.length;
 
-  if (settled.kind === 'stopped' || handle.stop) {
-    open.controller?.abort();
+  if (handle.stop) {
     return leave(handle, { ...open, first: reader.reading }).then((thrown) => {
       release.retract('the run was stopped');
       recordVoid(handle, turn, { status: 'aborted', usage: reader.usage(thrown), chars });
@@ -234,6 +232,8 @@ function answerOf({ handle, open, release, reader, settled }: ReadCall): RawAnsw
   const usage = reader.usage(settled.kind === 'threw' ? settled.error : undefined);
   if (settled.kind === 'threw' || end === undefined) {
     open.controller?.abort();
+    // What made no sense may go on: nobody reads it.
+    leaveStream(open.events);
     const error = settled.kind === 'threw' ? modelFailure(open.model, settled.error) : missingEnd(open.model);
     release.retract('the model failed');
     recordVoid(handle, turn, { status: 'failed', usage, chars, error: recordError(error) });

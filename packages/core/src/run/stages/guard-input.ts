@@ -24,20 +24,19 @@ export async function guardInput(handle: RunHandle): Promise<Ending | undefined>
   if (first.isStopped) return undefined;
   if (first.refusal) return { status: 'blocked', refusal: first.refusal };
 
-  let judgedBeside: readonly string[] = [];
+  let { judged } = first;
   if (beside.length > 0) {
     const history = changeTexts(entry.history, first.changed);
     const ending = await openModelCall(handle, { beside: [...history, ...first.items] });
     if (ending || handle.stop) return ending;
     const second = await enter(handle, { ...entry, fresh: first.items, history, guards: beside, revision: first.revision });
-    judgedBeside = second.judged;
     if (second.isStopped || second.refusal) {
       await closeModelCall(handle);
       return second.refusal && { status: 'blocked', refusal: second.refusal };
     }
+    judged = [...new Set([...judged, ...second.judged])];
   }
   const { items, changed, revisions, revision } = first;
-  const judged = judgedBeside.length === 0 ? first.judged : [...new Set([...first.judged, ...judgedBeside])];
   const accept: { -readonly [K in keyof InputAccept]: InputAccept[K] } = {
     type: 'input.accept',
     seq: 0,

@@ -4,7 +4,7 @@ import type { HistoryFilter } from '../../define/types.js';
 import { GuardloopError } from '../../errors.js';
 import type { Message, UserMessage } from '../../model/types.js';
 import { isUntrustedView, withText } from '../../state/conversation.js';
-import type { CallEnd, LimitName, ViewEntry, ViewText } from '../../state/events.js';
+import type { CallEnd, LimitName, RecordedCall, ViewEntry, ViewText } from '../../state/events.js';
 import { nextOfCall } from '../../state/next-step.js';
 import type { CallState } from '../../state/state.js';
 import { handoffHistory } from '../../state/turn.js';
@@ -30,6 +30,13 @@ interface Wanted {
   readonly problem?: string | undefined;
 }
 
+/** What the target is to see of the history. */
+interface Chosen {
+  readonly messages: readonly Message[];
+  /** Ids of messages whose text the filter wrote: nobody has judged it. Undefined where there is no filter. */
+  readonly rewritten?: ReadonlySet<string>;
+}
+
 /** Swaps the active agent, or gives the old one an error observation: whatever fails here, the old agent stays. */
 export async function handOff(handle: RunHandle, call: CallState): Promise<undefined> {
   const { state } = handle;
@@ -40,11 +47,12 @@ export async function handOff(handle: RunHandle, call: CallState): Promise<undef
   if (target === undefined) return fail(handle, call, wanted.problem ?? `there is no agent ${to}.`);
 
   const everything = handoffHistory(state, call.call.id);
-  const history = wanted.filter ? await filterHistory(handle, everything, { filter: wanted.filter, to }) : everything;
+  const chosen = wanted.filter ? await filterHistory(handle, everything, { filter: wanted.filter, to }) : { messages: everything };
   if (handle.stop) return undefined;
-  if (history === undefined)
+  if (chosen === undefined)
     return fail(handle, call, 'its history filter threw, gave no list of the messages it was given, or parted a call from its result.');
 
+  const { messages: history, rewritten } = chosen;
   const brief = await passBrief(handle, call, { wanted, history });
   if (brief === undefined) return undefined;
 
@@ -54,7 +62,7 @@ export async function handOff(handle: RunHandle, call: CallState): Promise<undef
   const entered = await enter(handle, {
     subject,
     about: call.call.id,
-    rewritten: rewrittenIds(everything, history),
+    rewritten,
     agent: to,
     fresh: [item],
     history,
@@ -71,7 +79,7 @@ export async function handOff(handle: RunHandle, call: CallState): Promise<undef
     to,
     brief: brief.text,
     revision: brief.revision,
-    view: viewOf(everything, history, new Map(entered.changed.map((change) => [change.id, change]))),
+    view: viewOf(chosen, entered.changed),
     item: entered.items[0] ?? item,
     ...(entered.revision > 0 ? { revisions: entered.revisions } : {}),
     entry: { subject, revision: entered.revision, judged: entered.judged },
@@ -106,7 +114,7 @@ async function passBrief(
   const isApproved = !isReturned && call.decision?.decision === 'approve';
   const revision = isReturned ? 0 : call.revision;
   if (!isReturned && !isApproved && wanted.filter === undefined && handle.state.calls.size === 1) return { text: brief, revision };
-  const judging = judgeHandoff(handle, {
+  const ruling = await judgeHandoff(handle, {
     id: call.call.id,
     about: call.call.id,
     to,
@@ -116,7 +124,6 @@ async function passBrief(
     history,
     phases: isApproved ? 'check' : 'both',
   });
-  const ruling = isPromise(judging) ? await judging : judging;
   if (ruling.isStopped) return undefined;
   if (ruling.refusal) return refuse(handle, call, deniedEnd(ruling.refusal));
   if (ruling.asks.length === 0 || isApproved) return { text: ruling.value, revision: ruling.revision };
@@ -140,10 +147,10 @@ function endLaterHandoffs(handle: RunHandle, first: CallState): void {
 }
 
 function findWanted(handle: RunHandle, call: CallState): Wanted {
-  if (call.phase === 'handoff' && call.returned) return findReturned(handle, call.call.id, call.returned);
-  const to = call.call.handoff?.to ?? '';
+  if (call.returned) return findReturned(handle, call.call.id, call.returned);
+  const { to, brief } = call.call.handoff as NonNullable<RecordedCall['handoff']>;
   const spec = standNow(handle).agent.handoffs.find((each: HandoffSpec) => each.name === call.call.name);
-  return { target: handle.agents.get(to), to, brief: call.brief ?? call.call.handoff?.brief ?? '', filter: spec?.history };
+  return { target: handle.agents.get(to), to, brief: call.brief ?? brief, filter: spec?.history };
 }
 
 /** What a tool returned, whose agent may not have been known before. */
@@ -172,7 +179,7 @@ async function filterHistory(
   handle: RunHandle,
   everything: readonly Message[],
   { filter, to }: { readonly filter: HistoryFilter; readonly to: string },
-): Promise<readonly Message[] | undefined> {
+): Promise<Chosen | undefined> {
   try {
     const { signal } = handle;
     const given = filter(readOnly(everything), { context: handle.root.context, from: handle.state.agent, to, signal });
@@ -180,45 +187,29 @@ async function filterHistory(
     if (settled.kind !== 'value' || !Array.isArray(settled.value)) return undefined;
     const known = new Map(everything.map((message) => [message.id, message]));
     const seen = new Set<string>();
-    const chosen: Message[] = [];
+    const rewritten = new Set<string>();
+    const messages: Message[] = [];
     for (const message of settled.value as readonly Message[]) {
       const original = known.get(message.id);
       if (original === undefined || original.role !== message.role || seen.has(message.id)) return undefined;
       seen.add(original.id);
       const text = messageText(message);
       if (typeof text !== 'string') return undefined;
-      chosen.push(text === messageText(original) ? original : withText(original, text));
+      const isRewritten = text !== messageText(original);
+      if (isRewritten) rewritten.add(original.id);
+      messages.push(isRewritten ? withText(original, text) : original);
     }
-    return keepPairs(chosen).length === chosen.length ? chosen : undefined;
+    return keepPairs(messages).length === messages.length ? { messages, rewritten } : undefined;
   } catch {
     return undefined;
   }
 }
 
-/** Messages whose text the filter wrote: nobody has judged it. */
-function rewrittenIds(everything: readonly Message[], chosen: readonly Message[]): ReadonlySet<string> | undefined {
-  if (chosen === everything) return undefined;
-  const originals = new Map(everything.map((message) => [message.id, message]));
-  const ids = new Set<string>();
-  for (const message of chosen) {
-    const original = originals.get(message.id);
-    if (original !== message && (original === undefined || messageText(original) !== messageText(message))) ids.add(message.id);
-  }
-  return ids.size === 0 ? undefined : ids;
-}
-
 /** The target's view as the log keeps it. */
-function viewOf(
-  everything: readonly Message[],
-  chosen: readonly Message[],
-  changed: ReadonlyMap<string, ViewText>,
-): 'all' | readonly ViewEntry[] {
-  if (chosen === everything && changed.size === 0) return 'all';
-  const originals = new Map(everything.map((message) => [message.id, messageText(message)]));
-  return chosen.map((message) => {
-    const change = changed.get(message.id);
-    if (change) return change;
-    const text = messageText(message);
-    return text === originals.get(message.id) ? message.id : { id: message.id, text };
-  });
+function viewOf({ messages, rewritten }: Chosen, changed: readonly ViewText[]): 'all' | readonly ViewEntry[] {
+  if (rewritten === undefined && changed.length === 0) return 'all';
+  const changes = new Map(changed.map((change) => [change.id, change]));
+  return messages.map(
+    (message) => changes.get(message.id) ?? (rewritten?.has(message.id) ? { id: message.id, text: messageText(message) } : message.id),
+  );
 }

@@ -5,6 +5,7 @@ import type { RunHandle } from '../handle.js';
 import { offerTools, planOf } from '../plan.js';
 import { accessQuarantine, loadQuarantined } from '../quarantine.js';
 import { Release } from '../release.js';
+import type { QuarantineStore } from '../types.js';
 
 /** Follows a person's decision about an answer in quarantine: judges it again and records it, or discards it. */
 export async function releaseQuarantine(handle: RunHandle): Promise<undefined> {
@@ -35,7 +36,7 @@ export async function releaseQuarantine(handle: RunHandle): Promise<undefined> {
       chars: approval.chars,
       refusal: { action: 'deny', surface: 'output', by: 'approval', reason },
     });
-    await discard(handle, approval.key);
+    await discard(handle, store, approval.key);
     return undefined;
   }
   const loaded = await handle.wait(loadQuarantined(store, approval));
@@ -58,11 +59,11 @@ export async function releaseQuarantine(handle: RunHandle): Promise<undefined> {
       approvedRevision: approval.revision,
     },
   );
-  if (state.quarantine === undefined) await discard(handle, approval.key);
+  if (state.quarantine === undefined) await discard(handle, store, approval.key);
   return undefined;
 }
 
-async function discard(handle: RunHandle, key: string): Promise<void> {
-  const settled = await handle.wait(accessQuarantine(async () => handle.root.settings.quarantine?.delete(key), key));
+async function discard(handle: RunHandle, store: QuarantineStore, key: string): Promise<void> {
+  const settled = await handle.wait(accessQuarantine(async () => store.delete(key), key));
   if (settled.kind === 'threw') throw settled.error;
 }

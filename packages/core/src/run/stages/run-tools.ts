@@ -30,8 +30,14 @@ export function runTools(handle: RunHandle): Promise<undefined> {
     if (nextOfCall(state, call) !== 'go') continue;
     if (endPrepared(handle, call)) continue;
     const tool = toolOf(handle, call);
-    if (call.call.kind === 'handoff' || tool === undefined) serial = addTo(serial, call);
-    else if (call.phase === 'decided' || isSerial(tool) || call.asksAnew || call.call.asks?.length || call.call.copyOf !== undefined)
+    if (
+      tool === undefined ||
+      isSerial(tool) ||
+      call.phase === 'decided' ||
+      call.asksAnew ||
+      call.call.asks ||
+      call.call.copyOf !== undefined
+    )
       serial = addTo(serial, call);
     else side = addTo(side, call);
   }
@@ -39,26 +45,26 @@ export function runTools(handle: RunHandle): Promise<undefined> {
   return only === undefined ? attemptAll(handle, side, serial) : attempt(handle, only);
 }
 
-async function attemptAll(handle: RunHandle, side: readonly CallState[] = [], serial: readonly CallState[] = []): Promise<undefined> {
-  const { state } = handle;
-  if (side.length > 0) {
+async function attemptAll(
+  handle: RunHandle,
+  side: readonly CallState[] | undefined,
+  serial: readonly CallState[] | undefined,
+): Promise<undefined> {
+  if (side !== undefined) {
     // What fits under the cap needs no queue.
     const { concurrency } = handle.root.settings;
     handle.slots ??= side.length > concurrency ? pLimit(concurrency) : undefined;
     const { slots } = handle;
     await Promise.all(side.map((call) => (slots ? slots(() => attempt(handle, call)) : attempt(handle, call))));
   }
-  for (const call of serial) {
-    if (handle.stop) break;
-    if (nextOfCall(state, call) === 'go') await attempt(handle, call);
-  }
+  // One may wait by now for the one before it.
+  if (serial !== undefined) for (const call of serial) if (nextOfCall(handle.state, call) === 'go') await attempt(handle, call);
   return undefined;
 }
 
 /** A call that will not run, or that shares another's end. */
 function endPrepared(handle: RunHandle, call: CallState): boolean {
   const { end, copyOf } = call.call;
-  if (call.phase !== 'prepared' || call.asksAnew) return false;
   if (end) {
     endCall({ handle, call }, { ...end, revision: 0, chars: 0 });
     return true;
@@ -119,7 +125,7 @@ function advance(handle: RunHandle, call: CallState): Promise<void> | undefined 
   }
   const open: OpenCall = { handle, call, tool };
   if (call.asksAnew) return requestApproval(open, { asks: call.asksAnew, mayHaveRun: call.wasStarted });
-  if (call.call.copyOf !== undefined && call.phase === 'prepared' && endCopy(handle, call, call.call.copyOf)) return undefined;
+  if (call.call.copyOf !== undefined && endCopy(handle, call, call.call.copyOf)) return undefined;
   switch (call.phase) {
     case 'started':
       return goOn(open);
@@ -140,8 +146,7 @@ async function goOn(open: OpenCall): Promise<void> {
     });
     return;
   }
-  const reading = inputOf(open);
-  const input = isPromise(reading) ? await reading : reading;
+  const input = await inputOf(open);
   if (input !== undefined) await runCall(open, input.parsed);
 }
 
@@ -151,7 +156,7 @@ function begin(open: OpenCall): Promise<void> | undefined {
 }
 
 function beginWith(open: OpenCall, input: CallInput | undefined): Promise<void> | undefined {
-  if (input === undefined || open.handle.stop || endAtLimit(open)) return undefined;
+  if (input === undefined || endAtLimit(open)) return undefined;
   const asking = needsApproval(open, input);
   return isPromise(asking) ? asking.then((own) => askOrRun(open, input, own)) : askOrRun(open, input, asking);
 }
@@ -188,8 +193,7 @@ function inputOf({ handle, call, tool }: OpenCall): CallInput | undefined | Prom
 
 async function inputAnew(open: OpenCall): Promise<CallInput | undefined> {
   const { call, tool } = open;
-  const parsing = inTime(open.handle, tool.input.parse(call.input));
-  const parsed = isPromise(parsing) ? await parsing : parsing;
+  const parsed = await inTime(open.handle, tool.input.parse(call.input));
   if (parsed.ok) return { raw: call.input, parsed: deepFreeze(parsed.value) };
   if (parsed === unread) return undefined;
   endCall(open, {
@@ -215,16 +219,18 @@ function needsApproval(open: OpenCall, input: CallInput): string | undefined | P
 type ApprovalRule = Extract<ToolSpec['approval'], (...given: never[]) => unknown>;
 
 async function askApprovalRule({ handle, call, tool }: OpenCall, approval: ApprovalRule, input: CallInput): Promise<string | undefined> {
-  const failed = `the approval rule of ${tool.name} failed`;
+  let answer: unknown;
   try {
-    const given = approval(input.parsed as never, { context: handle.root.context, callId: call.call.id, signal: handle.signal });
-    if (!isPromise(given)) return given === false ? undefined : given === true ? `${tool.name} needs an approval` : failed;
-    const settled = await handle.wait(given as PromiseLike<boolean>);
-    if (settled.kind !== 'value') return failed;
-    return settled.value === false ? undefined : settled.value === true ? `${tool.name} needs an approval` : failed;
+    answer = approval(input.parsed as never, { context: handle.root.context, callId: call.call.id, signal: handle.signal });
+    if (isPromise(answer)) {
+      const settled = await handle.wait(answer);
+      answer = settled.kind === 'value' ? settled.value : settled;
+    }
   } catch {
-    return failed;
+    // What is no answer asks.
   }
+  if (answer === false) return undefined;
+  return answer === true ? `${tool.name} needs an approval` : `the approval rule of ${tool.name} failed`;
 }
 
 const equalCallRan: Ask = Object.freeze({ by: 'core', reason: 'an equal call of this tool has run before in this run' });
@@ -257,21 +263,19 @@ async function requestApproval(open: OpenCall, asking: { readonly asks: readonly
 
 async function followDecision(open: OpenCall): Promise<void> {
   const { handle, call, tool } = open;
-  const { decision } = call;
-  if (decision?.decision === 'reject') {
+  const decision = call.decision as ApprovalResolveEvent;
+  if (decision.decision === 'reject') {
     endCall(open, { ...rejectedEnd(call, decision.reason, tool.rejection), revision: 0, chars: 0 });
     return;
   }
-  const reading = inputOf(open);
-  const input = isPromise(reading) ? await reading : reading;
-  if (input === undefined) return;
-  if (endAtLimit(open)) return;
-  if (decision && runsOnce(tool) && hasRun(open) && !wasToldOfEqualCall(handle, decision)) {
+  const input = await inputOf(open);
+  if (input === undefined || endAtLimit(open)) return;
+  if (runsOnce(tool) && hasRun(open) && !wasToldOfEqualCall(handle, decision)) {
     await requestApproval(open, { asks: [equalCallRan], mayHaveRun: call.wasStarted });
     return;
   }
-  if (decision?.decision === 'approve') {
-    const judging = judgeToolInput(handle, {
+  if (decision.decision === 'approve') {
+    const ruling = await judgeToolInput(handle, {
       id: call.call.id,
       about: call.call.id,
       spec: tool,
@@ -280,7 +284,6 @@ async function followDecision(open: OpenCall): Promise<void> {
       revision: call.revision,
       phases: 'check',
     });
-    const ruling = isPromise(judging) ? await judging : judging;
     if (ruling.isStopped) return;
     if (ruling.refusal) {
       endCall(open, { ...deniedEnd(ruling.refusal), revision: ruling.revision, chars: 0 });
@@ -294,9 +297,8 @@ async function followDecision(open: OpenCall): Promise<void> {
 
 function rejectedEnd(call: CallState, words: string | undefined, rejection?: string | undefined) {
   const { name } = call.call;
-  const mayHaveRun = call.phase === 'decided' && call.wasStarted;
-  const summary = words !== undefined && words !== '' ? words : (rejection ?? `A person rejected this call of ${name}.`);
-  return mayHaveRun
+  const summary = words || (rejection ?? `A person rejected this call of ${name}.`);
+  return call.wasStarted
     ? unknownEnd(name, `a person did not let it run again: ${summary}`)
     : errorEnd({ status: 'rejected', errorClass: 'rejected', summary });
 }
