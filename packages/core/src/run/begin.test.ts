@@ -699,6 +699,21 @@ describe('what open calls need is there when a run goes on', () => {
     expect(handle.root.events.at(-1)).toMatchObject({ type: 'run.resume', run: 'r1' });
   });
 
+  it('but not what the run of an agent needed that has ended, or whose tool is no agent any more', async () => {
+    const asking = (more: object) => agentOf('parent', { model: speaking({ tool: 'ask', input: { input: 'x' } }), ...more });
+    const as = (inner: Defined) => ({ tools: [asTool(inner as never, { name: 'ask', description: '' })] });
+    const child = agentOf('child', { guardrails: [guardrail('own')] });
+    const { log } = await runIt(asking(as(child)), 'x', { runId: 'r1' });
+    const at = log.events.findIndex(({ type, parent }) => type === 'run.end' && parent === 'r1');
+    const goOnWith = async (agent: Defined, until: number) => {
+      const handle = await goOn(agent, copy(log.events.slice(0, until)));
+      return handle.root.events.slice(until).map(({ type, run: of }) => [type, of]);
+    };
+    expect(await goOnWith(asking(as(agentOf('child'))), at + 1)).toEqual([['run.resume', 'r1']]);
+    await expect(goOnWith(asking(as(agentOf('child'))), at)).rejects.toThrow(refused('RESUME_MISMATCH', /agent own\. Give them again/));
+    expect(await goOnWith(asking({ tools: [tool('ask')] }), at)).toEqual([['run.resume', 'r1']]);
+  });
+
   it('but not the tool with which long results are read, which is there of itself', async () => {
     const { log } = await waiting();
     const events = log.events.map((event) =>

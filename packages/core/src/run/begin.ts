@@ -37,8 +37,7 @@ async function ready(agents: ReadonlyMap<string, AgentSpec>, { guards, settings 
 }
 
 function activeAgent(log: LogState, agents: ReadonlyMap<string, AgentSpec>, start: AgentSpec): AgentSpec {
-  const active = log.conversation.agent;
-  return (active === undefined ? undefined : agents.get(active)) ?? start;
+  return agents.get(log.conversation.agent ?? start.name) ?? start;
 }
 
 /** What a new run starts from, checked. */
@@ -77,7 +76,7 @@ async function enterRun({ start, agents, input, runId, given, limits }: NewRun, 
       throw mismatch(
         `The last run of the session, ${before.id}, has not ended: it is under way, waits for people or was cut. Resume it, give unfinished: 'abandon' to end it, or onConflict: 'queue' in \`session\` to wait for one that is under way.`,
       );
-    const old = new RunHandle(root, before, { agents, isStreamed: false });
+    const old = new RunHandle(root, before, { agents });
     old.append({ type: 'run.resume', writer: root.writerId, manifest: before.manifest });
     endRun(old, { status: 'cancelled', reason: undefined });
   }
@@ -210,8 +209,7 @@ function checkFit(handle: RunHandle, options: Options): void {
       );
     const child = call.phase === 'started' ? state.children?.get(call.call.id) : undefined;
     const spec = agent.tools.find(({ name }) => name === call.call.name)?.agent;
-    if (child && child.ended === undefined && spec)
-      checkFit(new RunHandle(root, child, { agents: resolveAgents(spec.agent), parent: handle, isStreamed: false }), options);
+    if (child && child.ended === undefined && spec) checkFit(new RunHandle(root, child, { agents: resolveAgents(spec.agent) }), options);
   }
 }
 

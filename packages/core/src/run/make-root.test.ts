@@ -179,6 +179,10 @@ describe('announcing that a run was entered', () => {
     announce();
     const error = expect.objectContaining({ type: 'observer.error', event: 'run.start', run: 'r1', cause: { name: 'TypeError' } });
     expect([shown, seen]).toEqual([[...events, error], [error]]);
+    const alone = makeRoot(doorOf({ observers: [failing, { 'observer.error': (event: RunEvent) => seen.push(event) }] }), [], nowhere);
+    alone.root.events.push(...events);
+    alone.announce();
+    expect(seen).toEqual([error, error]);
   });
 });
 

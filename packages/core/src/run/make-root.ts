@@ -86,7 +86,6 @@ export function makeRoot({ options, channel }: Door, events: readonly LogEvent[]
           channel?.push(event);
           root.observers?.tell(event);
         });
-      if (channel === undefined && root.observers === undefined) return;
       for (let index = events.length; index < root.events.length; index += 1) {
         const event = root.events[index] as LogEvent;
         channel?.push(event);
