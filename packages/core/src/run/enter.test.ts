@@ -303,9 +303,9 @@ describe('history of a session', () => {
   const model = () => scripted([{ type: 'text.delta', text: 'So.' }, calls('mail', { at: 'sky' })], 'Done.');
 
   /** A first run under these guardrails, and a second under those: what the second judged. */
-  async function second(first: readonly Guardrail[], then: readonly Guardrail[], level: 'agent' | 'run' = 'agent') {
+  async function second(first: readonly Guardrail<unknown>[], then: readonly Guardrail<unknown>[], level: 'agent' | 'run' = 'agent') {
     const reference = session();
-    const given = (guardrails: readonly Guardrail[]) => (level === 'agent' ? [{ guardrails }, {}] : [{}, { guardrails }]);
+    const given = (guardrails: readonly Guardrail<unknown>[]) => (level === 'agent' ? [{ guardrails }, {}] : [{}, { guardrails }]);
     const [before, options] = given(first);
     await run(agentOf({ model: model(), tools: [mail], ...before }), 'one', { runId: 'r1', session: reference, ...options });
     const [after, later] = given(then);

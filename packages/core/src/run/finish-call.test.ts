@@ -55,7 +55,7 @@ const shout = (surface: 'toolOutput' | 'output') => rewriting(surface, (content)
 describe('a result', () => {
   it('is recorded whole, with the label of its tool', async () => {
     const { event } = await finished(given('Blue.'));
-    expect(event).toEqual({ ...base, status: 'ok', content: 'Blue.', label, revision: 0, chars: 5 });
+    expect(event).toStrictEqual({ ...base, status: 'ok', content: 'Blue.', label, revision: 0, chars: 5 });
   });
 
   it('that is a value is recorded as its JSON, and as one', async () => {
@@ -253,7 +253,13 @@ describe('a handoff that a tool returned', () => {
   });
 
   it('is judged by its brief, and keeps the form that passed', async () => {
-    const { event } = await finished(given(handoff(billing, { brief: 'Refund.' })), { agent: { guardrails: [shout('toolOutput')] } });
+    const seen: unknown[] = [];
+    const sees = onOutput(({ form, isError, content }) => {
+      seen.push({ form, isError, content });
+      return allow();
+    });
+    const { event } = await finished(given(handoff(billing, { brief: 'Refund.' })), { agent: { guardrails: [shout('toolOutput'), sees] } });
+    expect(seen).toEqual([{ form: 'output', isError: false, content: 'REFUND.' }]);
     expect(event).toMatchObject({ revision: 1, chars: 7, handoff: { to: 'billing', brief: 'REFUND.' } });
   });
 

@@ -160,7 +160,7 @@ function endIfHeld(
   ruling: Pick<Ruling<unknown>, 'isStopped' | 'refusal' | 'revision'>,
   revision = ruling.revision,
 ): boolean {
-  const { handle, tool } = open;
+  const { tool } = open;
   const { isStopped, refusal } = ruling;
   if (isStopped) {
     endCall(open, { ...unjudgedEnd(tool.name), revision: 0, chars: 0 });
@@ -168,7 +168,6 @@ function endIfHeld(
   }
   if (refusal === undefined) return false;
   endCall(open, { ...withheldEnd(tool.name, refusal), revision, chars: 0 });
-  if (refusal.action === 'halt') handle.abort({ kind: 'halt' });
   return true;
 }
 
