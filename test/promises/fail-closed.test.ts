@@ -1,4 +1,4 @@
-import type { Guardrail, RunEvent, RunResult, Surface } from '@guardloop/core';
+import type { GuardFailure, Guardrail, RunEvent, RunResult, Surface } from '@guardloop/core';
 import { allow, asTool, defineAgent, defineGuardrail, defineTool, resume, run, stream } from '@guardloop/core';
 import type { ScriptedModel } from '@guardloop/testing';
 import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
@@ -30,6 +30,10 @@ const failures: Record<string, (signal: AbortSignal) => unknown> = {
   'answers a promise of nonsense': async () => 'allow',
   'rejects with nothing': () => Promise.reject(undefined),
 };
+
+/** How the verdict says that it failed. */
+const howOf = (failure: string): GuardFailure =>
+  failure === 'throws' || failure.startsWith('rejects') ? 'threw' : /hangs|deadline/.test(failure) ? 'late' : 'misfit';
 
 const phases = ['check', 'rewrite'] as const;
 type Phase = (typeof phases)[number];
@@ -121,7 +125,13 @@ describe.each(surfaces)('a failing guardrail on %s', (surface) => {
         const verdicts = result.log.events.filter((event) => event.type === 'guard.verdict');
         expect(verdicts.length).toBeGreaterThan(0);
         for (const verdict of verdicts)
-          expect(verdict).toMatchObject({ guardrail: 'broken', action: 'deny', failed: true, reason: 'guardrail broken failed' });
+          expect(verdict).toMatchObject({
+            guardrail: 'broken',
+            action: 'deny',
+            failed: true,
+            failure: howOf(failure),
+            reason: 'guardrail broken failed',
+          });
 
         const everything = JSON.stringify({
           result,
@@ -162,6 +172,57 @@ it('a failing guardrail whose author wrote onError allow lets pass, and its verd
     { action: 'allow', failed: true },
     { action: 'allow', failed: true },
   ]);
+});
+
+describe('how a guardrail failed, its verdict says', () => {
+  const told = ({ log }: RunResult) => log.events.flatMap((event) => (event.type === 'guard.verdict' ? [event.failure] : []));
+  const answering = (guardrail: Guardrail<unknown>, text = 'hello there') =>
+    run(defineAgent({ name: 'a', instructions: '', model: scriptedModel([say(text)]), guardrails: [guardrail] }), 'hi');
+
+  it.each(Object.keys(failures))('through a window too: it %s', async (failure) => {
+    const window = defineGuardrail({
+      name: 'window',
+      on: ['output'],
+      window: 4,
+      timeoutMs: 20,
+      rewrite: (_, { signal }) => failures[failure]?.(signal) as never,
+    });
+    const result = await answering(window);
+    expect(result).toMatchObject({ status: 'blocked', by: 'window', failed: true });
+    expect(told(result)).toEqual([howOf(failure)]);
+    expect(auditLog(result.log)).toEqual([]);
+  });
+
+  it.each(['rewrite', 'window'] as const)('a %s whose value does not fit is a misfit', async (kind) => {
+    const spans = [{ start: 0, end: 400, with: '' }];
+    const misfit = defineGuardrail({
+      name: 'misfit',
+      on: ['output'],
+      ...(kind === 'window' ? { window: 4 } : {}),
+      rewrite: () => ({ action: 'rewrite', value: spans, reason: 'out of bounds' }) as never,
+    });
+    expect(told(await answering(misfit))).toEqual(['misfit']);
+  });
+
+  it.each(['check', 'rewrite', 'window'] as const)('one whose breaker is open was not asked (%s)', async (kind) => {
+    const down = () => {
+      throw new Error(canary);
+    };
+    const base = { name: 'down', on: ['output'], breaker: { failures: 1 } } as const;
+    const guardrail =
+      kind === 'check'
+        ? defineGuardrail({ ...base, check: down })
+        : defineGuardrail({ ...base, rewrite: down, ...(kind === 'window' ? { window: 4 } : {}) });
+    expect(told(await answering(guardrail))).toEqual(['threw']);
+    const spared = await answering(guardrail);
+    expect(told(spared)).toEqual(['unasked']);
+    expect(auditLog(spared.log)).toEqual([]);
+  });
+
+  it('one that did not fail has nothing to say', async () => {
+    const fine = defineGuardrail({ name: 'fine', on: ['input', 'output'], check: () => allow() });
+    expect(told(await answering(fine))).toEqual([undefined, undefined]);
+  });
 });
 
 it('a failing guardrail beside the model aborts the model call and blocks the run', async () => {

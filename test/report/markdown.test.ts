@@ -66,7 +66,7 @@ it('tells a run from its beginning to its end', async () => {
           \`\`\`text
           { "id": "o1", "cents": 9000 }
           \`\`\`
-      - toolOutput: ! **failed, which allowed** by \`flaky\` (run level · check · revision 0 · 0 ms): \`guardrail flaky failed\`
+      - toolOutput: ! **failed, which allowed** by \`flaky\` (run level · check · revision 0 · 0 ms · it threw): \`guardrail flaky failed\`
       - toolOutput: ✓ allowed by \`mask\`, \`no-secrets\`
       - What the model sees:
         \`\`\`text

@@ -171,6 +171,7 @@ export type {
   ErrorClass,
   GuardBreakerEvent,
   GuardEntry,
+  GuardFailure,
   GuardLevel,
   GuardVerdictEvent,
   HandoffApproval,

@@ -281,7 +281,19 @@ function toolOf({ state }: RunHandle, event: LogEvent, { surface, subject }: Sub
   return event.type === 'model.end' ? event.calls.find((call) => call.id === id)?.name : state.calls.get(id)?.call.name;
 }
 
-function verdictOf({ guardrail, version, level, phase, action, reason, failed, shadow, places, ms }: GuardVerdictEvent): ComparedVerdict {
+function verdictOf({
+  guardrail,
+  version,
+  level,
+  phase,
+  action,
+  reason,
+  failed,
+  failure,
+  shadow,
+  places,
+  ms,
+}: GuardVerdictEvent): ComparedVerdict {
   return {
     guardrail,
     ...(version === undefined ? {} : { version }),
@@ -290,6 +302,7 @@ function verdictOf({ guardrail, version, level, phase, action, reason, failed, s
     action,
     ...(reason === undefined ? {} : { reason }),
     ...(failed ? { failed } : {}),
+    ...(failure === undefined ? {} : { failure }),
     ...(shadow ? { shadow } : {}),
     ...(places === undefined ? {} : { places }),
     ms,

@@ -1,7 +1,7 @@
 // What `compareVerdicts` takes and gives. Types only; the report is plain JSON.
 import type { Agent, Guardrail, Route, Subject } from '../define/types.js';
 import type { Clock } from '../model/clock.js';
-import type { Action, GuardLevel, Log, Surface } from '../state/events.js';
+import type { Action, GuardFailure, GuardLevel, Log, Surface } from '../state/events.js';
 
 /** The guardrails that recorded logs are put to, by where they would stand. */
 export interface GuardrailSet<in C = never> {
@@ -72,6 +72,7 @@ export interface ComparedVerdict {
   readonly action: Action;
   readonly reason?: string | undefined;
   readonly failed?: true | undefined;
+  readonly failure?: GuardFailure | undefined;
   readonly shadow?: true | undefined;
   readonly places?: number | undefined;
   readonly ms: number;

@@ -1,6 +1,6 @@
 // What happened, in words: one telling for every kind of page.
 import type { Usage } from '../model/types.js';
-import type { Action, Refusal, Surface } from '../state/events.js';
+import type { Action, GuardFailure, Refusal, Surface } from '../state/events.js';
 import type { Words } from './say.js';
 import { say, sayList, tellCount, tellCounted, tellDuration, tellTime } from './say.js';
 import type {
@@ -180,11 +180,19 @@ export function tellAnswer({ action, shadow, isVoid, failed }: ReportVerdict): s
   return `${failed ? 'failed, which ' : ''}${answer}${isVoid ? ', void' : ''}`;
 }
 
+const failures: Readonly<Record<GuardFailure, string>> = {
+  threw: 'it threw',
+  late: 'it was late',
+  misfit: 'it gave no verdict that fits',
+  unasked: 'it was not asked: its breaker was open',
+};
+
 /** Where and how a guardrail answered. */
 export function verdictFacts(verdict: ReportVerdict): readonly string[] {
-  const { action, level, phase, revision, ms, shadow, beside, projected, isVoid, isAnswered, places, size } = verdict;
+  const { action, level, phase, revision, ms, shadow, beside, projected, isVoid, isAnswered, places, size, failure } = verdict;
   const facts = [levelWord(level), phase === 'rewrite' ? 'rewrite' : 'check', `revision ${tellCount(revision)}`, tellDuration(ms)];
   if (action === 'rewrite') facts.push(places === undefined ? 'the whole anew' : `in ${tellCounted(places, 'place')}`);
+  if (failure !== undefined) facts.push(lookUp(failures, failure, 'in an unknown way'));
   if (isAnswered) facts.push('the approval answers it');
   if (shadow) facts.push('in shadow: not obeyed');
   if (size !== undefined) facts.push(`${tellCounted(size.before, 'character')} to ${tellCount(size.after)}`);

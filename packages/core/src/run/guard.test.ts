@@ -238,6 +238,7 @@ describe('what is recorded of an answer', () => {
         action: 'deny',
         reason: 'guardrail full failed',
         failed: true,
+        failure: 'threw',
         shadow: true,
         beside: true,
         projected: true,
@@ -374,14 +375,15 @@ describe('judging', () => {
     ['nothing, for it throws', throws],
     ['a rejection', () => Promise.reject(new Error('broken'))],
     ['a promise of nothing', () => Promise.resolve(undefined)],
-  ])('takes for a failure, which refuses: %s', async (_what, answer) => {
+  ])('takes for a failure, which refuses: %s', async (what, answer) => {
     for (const phase of ['rewrite', 'check'] as const) {
       const ruling = await judged([guard('bad', { [phase]: answer })]);
       expect(ruling).toStrictEqual({ ...passed('abcdef'), refusal: failedRefusal('bad') });
     }
-    expect(verdicts().map(({ phase, failed, reason }) => [phase, failed, reason])).toEqual([
-      ['rewrite', true, 'guardrail bad failed'],
-      ['check', true, 'guardrail bad failed'],
+    const failure = /throws|rejection/.test(what) ? 'threw' : 'misfit';
+    expect(verdicts().map((told) => [told.phase, told.failed, told.failure, told.reason])).toEqual([
+      ['rewrite', true, failure, 'guardrail bad failed'],
+      ['check', true, failure, 'guardrail bad failed'],
     ]);
   });
 
@@ -414,7 +416,7 @@ describe('judging', () => {
     const guards = [guard('bad', { rewrite: () => rewrite('new') }), guard('next', { rewrite: () => allow })];
     expect(await judged(guards, { rewrite: put })).toEqual({ ...passed('abcdef'), refusal: failedRefusal('bad') });
     expect(told()).toEqual(['bad deny']);
-    expect(verdicts()[0]).toMatchObject({ failed: true, revision: 0 });
+    expect(verdicts()[0]).toMatchObject({ failed: true, failure: 'misfit', revision: 0 });
   });
 
   it('goes on with what a rewrite made after a while', async () => {
@@ -613,7 +615,7 @@ describe('a guardrail that takes its time', () => {
     expect(seen.ruling).toBeUndefined();
     await clock.pass(1);
     expect(seen.ruling).toEqual({ ...passed('abcdef'), refusal: failedRefusal('slow') });
-    expect(verdicts()[0]).toMatchObject({ guardrail: 'slow', phase, action: 'deny', failed: true, ms: 50 });
+    expect(verdicts()[0]).toMatchObject({ guardrail: 'slow', phase, action: 'deny', failed: true, failure: 'late', ms: 50 });
     expect(signal?.reason).toMatchObject({ name: 'TimeoutError', message: 'slow took longer than 50 ms.' });
     answer.resolve(allow);
     await settle();
@@ -895,7 +897,10 @@ describe('a guardrail with a breaker', () => {
     for (const _ of [1, 2]) expect((await judged([broken])).refusal).toEqual(failedRefusal('broken'));
     expect(asked).toBe(1);
     expect(stateOf(broken)).toBe('open');
-    expect(verdicts().map(({ failed }) => failed)).toEqual([true, true]);
+    expect(verdicts().map(({ failed, failure }) => [failed, failure])).toEqual([
+      [true, 'threw'],
+      [true, 'unasked'],
+    ]);
   });
 
   it.each(['rewrite', 'check'] as const)('opens where it fails later or is late, and closes where it answers: %s', async (phase) => {

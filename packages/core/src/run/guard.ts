@@ -1,10 +1,11 @@
 import type { GuardrailSpec } from '../define/specs.js';
 import type { Subject, UntrustedRead } from '../define/types.js';
 import type { Label, Message } from '../model/types.js';
-import type { Action, Ask, Refusal, Surface } from '../state/events.js';
+import type { Action, Ask, GuardFailure, Refusal, Surface } from '../state/events.js';
 import { addTo } from './add-to.js';
 import type { Admission } from './admission.js';
 import { admit } from './admission.js';
+import { failureOf, givenBy, threw, unasked } from './guard-failure.js';
 import type { LogDraft, RunHandle, Settled } from './handle.js';
 import { isPromise } from './is-promise.js';
 import { readOnly } from './read-only.js';
@@ -58,7 +59,7 @@ interface Answer {
   readonly reason: string | undefined;
   readonly reply: string | undefined;
   readonly value: unknown;
-  readonly isFailed: boolean;
+  readonly failure: GuardFailure | undefined;
   /** How many spans a rewrite gave. */
   readonly places?: number | undefined;
   /** Of a shadow's rewrite. */
@@ -155,7 +156,7 @@ export function judge<V>(handle: RunHandle, matter: Matter<V>): Ruling<V> | Prom
 /** Halt over deny; of two alike a refusal over a failure, else the one declared first. */
 function outranks(answer: Answer, refusal: Refusal): boolean {
   if (answer.action !== refusal.action) return answer.action === 'halt';
-  return refusal.failed === true && !answer.isFailed;
+  return refusal.failed === true && answer.failure === undefined;
 }
 
 const noAsks: readonly Ask[] = [];
@@ -212,19 +213,19 @@ class Session<V> {
     const { placed, began } = asking;
     const settled = this.end(await this.waitFor(given, placed.spec), asking);
     if (settled.kind === 'stopped') return this.stopped();
-    const ruling = await this.absorb(placed, settled.kind === 'value' ? settled.value : undefined, began);
+    const ruling = await this.absorb(placed, givenBy(settled), began);
     return ruling ?? this.rewrites(index + 1);
   }
 
   /** Takes one rewrite's answer; a ruling ends the group. */
   private absorb(placed: Placed, given: unknown, began: number): Ruling<V> | undefined | Promise<Ruling<V> | undefined> {
     const answer = this.read(placed.spec, given);
-    this.admission?.settle(answer.isFailed);
+    this.admission?.settle(answer.failure !== undefined);
     if (answer.action !== 'rewrite') return this.take(placed, answer, began);
     const rewritten = this.attempt(() => this.matter.rewrite(this.value, answer.value));
     if (placed.spec.shadow) return this.rehearse({ placed, answer, began }, rewritten);
     const settle = (outcome: Rewritten<V>): Ruling<V> | undefined => {
-      if (outcome === undefined) return this.take(placed, this.fail(placed.spec), began);
+      if (outcome === undefined) return this.take(placed, this.fail(placed.spec, 'misfit'), began);
       this.record(placed, answer, this.since(began));
       this.value = outcome.value;
       this.revision += 1;
@@ -243,7 +244,7 @@ class Session<V> {
     const settle = (outcome: Rewritten<V>): undefined => {
       const told =
         outcome === undefined
-          ? this.fail(spec)
+          ? this.fail(spec, 'misfit')
           : { ...answer, size: { before: this.current().content.length, after: this.matter.toSubject(outcome.value).content.length } };
       this.record(placed, told, this.since(began));
     };
@@ -312,7 +313,7 @@ class Session<V> {
       const answer = this.read(placed.spec, given);
       entry.answer = answer;
       entry.ms = now - began;
-      entry.admission?.settle(answer.isFailed);
+      entry.admission?.settle(answer.failure !== undefined);
       began = now;
       if (isHalt(placed, answer)) return this.conclude(asked, group);
     }
@@ -341,10 +342,10 @@ class Session<V> {
       group.isStopped = true;
       return;
     }
-    const answer = this.read(placed.spec, settled.kind === 'value' ? settled.value : undefined);
+    const answer = this.read(placed.spec, givenBy(settled));
     entry.answer = answer;
     entry.ms = this.since(began);
-    admission?.settle(answer.isFailed);
+    admission?.settle(answer.failure !== undefined);
     if (isHalt(placed, answer)) group.giveUp?.();
   }
 
@@ -375,38 +376,38 @@ class Session<V> {
     this.admission = undefined;
     if (spec.breaker !== undefined) {
       this.admission = admit(this.handle, spec, spec.breaker);
-      if (this.admission === undefined) return undefined;
+      if (this.admission === undefined) return unasked;
     }
     try {
       return ask(this.current(), info as never);
     } catch {
-      return undefined;
+      return threw;
     }
   }
 
   /** A guardrail's answer, or what its failure counts as. */
   private read(spec: GuardrailSpec, given: unknown): Answer {
-    if (typeof given !== 'object' || given === null) return this.fail(spec);
+    if (typeof given !== 'object' || given === null) return this.fail(spec, failureOf(given));
     try {
       const { action, reason, reply, value } = given as { action?: unknown; reason?: unknown; reply?: unknown; value?: unknown };
       const words = typeof reason === 'string' ? reason : undefined;
       if (action === 'allow') return allowed;
-      if (words === undefined) return this.fail(spec);
+      if (words === undefined) return this.fail(spec, 'misfit');
       if (action === 'rewrite' && this.phase === 'rewrite') {
         const places = Array.isArray(value) ? value.length : undefined;
-        return { action, reason: words, reply: undefined, value, isFailed: false, places };
+        return { action, reason: words, reply: undefined, value, failure: undefined, places };
       }
-      if (action === 'ask' && this.matter.canAsk) return { action, reason: words, reply: undefined, value: undefined, isFailed: false };
+      if (action === 'ask' && this.matter.canAsk) return { action, reason: words, reply: undefined, value: undefined, failure: undefined };
       if (action === 'deny' || action === 'halt')
-        return { action, reason: words, reply: typeof reply === 'string' ? reply : undefined, value: undefined, isFailed: false };
+        return { action, reason: words, reply: typeof reply === 'string' ? reply : undefined, value: undefined, failure: undefined };
     } catch {
       // A getter that throws is an answer that makes no sense.
     }
-    return this.fail(spec);
+    return this.fail(spec, 'misfit');
   }
 
-  private fail(spec: GuardrailSpec): Answer {
-    return { action: spec.onError, reason: failedReason(spec), reply: undefined, value: undefined, isFailed: true };
+  private fail(spec: GuardrailSpec, failure: GuardFailure): Answer {
+    return { action: spec.onError, reason: failedReason(spec), reply: undefined, value: undefined, failure };
   }
 
   private refusalOf(placed: Placed, answer: Answer): Refusal {
@@ -416,7 +417,7 @@ class Session<V> {
       by: placed.spec.name,
       reason: answer.reason ?? '',
       ...(answer.reply === undefined ? {} : { reply: answer.reply }),
-      ...(answer.isFailed ? { failed: true as const } : {}),
+      ...(answer.failure === undefined ? {} : { failed: true as const }),
     };
   }
 
@@ -444,7 +445,10 @@ class Session<V> {
     };
     if (spec.version !== undefined) verdict.version = spec.version;
     if (answer.reason !== undefined) verdict.reason = answer.reason;
-    if (answer.isFailed) verdict.failed = true;
+    if (answer.failure !== undefined) {
+      verdict.failed = true;
+      verdict.failure = answer.failure;
+    }
     if (spec.shadow) verdict.shadow = true;
     if (spec.beside) verdict.beside = true;
     if (isProjected) verdict.projected = true;
@@ -501,4 +505,4 @@ export function failedReason({ name }: GuardrailSpec): string {
   return `guardrail ${name} failed`;
 }
 
-const allowed: Answer = { action: 'allow', reason: undefined, reply: undefined, value: undefined, isFailed: false };
+const allowed: Answer = { action: 'allow', reason: undefined, reply: undefined, value: undefined, failure: undefined };

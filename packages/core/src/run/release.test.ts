@@ -344,7 +344,7 @@ describe('the verdict of a window', () => {
   });
 
   describe('that failed', () => {
-    const failed = { ...verdict, reason: 'guardrail w failed', failed: true };
+    const failed = { ...verdict, reason: 'guardrail w failed', failed: true, failure: 'threw' };
     const refusal = { surface: 'output', by: 'w', reason: 'guardrail w failed', failed: true };
 
     it.each<[string, Look]>([
@@ -363,7 +363,7 @@ describe('the verdict of a window', () => {
       ['nothing, for it throws', throws],
       ['a rejection', () => Promise.reject(new Error('broken'))],
       ['a promise of nothing', async () => undefined],
-    ])('refuses the answer, and shows and asks no more: %s', async (_what, answer) => {
+    ])('refuses the answer, and shows and asks no more: %s', async (what, answer) => {
       let asked = 0;
       const next: string[] = [];
       const bad: Look = (...given) => {
@@ -372,7 +372,7 @@ describe('the verdict of a window', () => {
       };
       const release = await flow([windowed('w', 2, bad), windowed('next', 1, masking(/\d/g, next))], 'abcdef', 'ghijkl');
       expect(await release.finish('r1/1')).toStrictEqual({ text: '', revision: 0, refusal: { action: 'deny', ...refusal } });
-      expect(verdicts()).toStrictEqual([{ ...failed, action: 'deny' }]);
+      expect(verdicts()).toStrictEqual([{ ...failed, action: 'deny', failure: /throws|rejection/.test(what) ? 'threw' : 'misfit' }]);
       expect(asked).toBe(1);
       expect(next).toEqual([]);
       expect(deltas()).toEqual([]);
@@ -471,7 +471,7 @@ describe('a window whose guardrail takes its time', () => {
     expect(signal?.reason).toMatchObject({ name: 'TimeoutError', message: 'w took longer than 40 ms.' });
     expect(deltas()).toEqual(['abcd']);
     await release.finish('r1/1');
-    expect(verdicts()[0]).toMatchObject({ failed: true, ms: 40 });
+    expect(verdicts()[0]).toMatchObject({ failed: true, failure: 'late', ms: 40 });
   });
 
   it.each(['at once', 'later'])('has a signal for each look, which no stop aborts after the answer: %s', async (when) => {
@@ -544,7 +544,7 @@ describe('a window whose guardrail has a breaker', () => {
     expect([asked, state()]).toEqual([1, 'open']);
     await (await flow([guard], 'abcdef')).finish('r1/1');
     expect([asked, state()]).toEqual([1, 'open']);
-    expect(verdicts().map(({ failed }) => failed)).toEqual([true, true]);
+    expect(verdicts().map(({ failure }) => failure)).toEqual(['threw', 'unasked']);
     clock.time += 100;
     await flow([guard], 'abcdef');
     expect([asked, state()]).toEqual([2, 'closed']);

@@ -1,9 +1,10 @@
 import type { OutputSubject, Span } from '../define/types.js';
 import type { Label } from '../model/types.js';
-import type { Refusal } from '../state/events.js';
+import type { GuardFailure, Refusal } from '../state/events.js';
 import type { Admission } from './admission.js';
 import { admit } from './admission.js';
 import { failedReason, Info } from './guard.js';
+import { failureOf, givenBy, threw, unasked } from './guard-failure.js';
 import type { LogDraft, RunHandle } from './handle.js';
 import { isPromise } from './is-promise.js';
 import { applySpans, readSpans } from './rewrite-text.js';
@@ -112,7 +113,7 @@ class Window {
   output = '';
   /** Set when it has failed and that refuses the answer. */
   refusal: Refusal | undefined;
-  private hasFailed = false;
+  private failure: GuardFailure | undefined;
   private isChanged = false;
   /** Spans that were applied. */
   private places = 0;
@@ -141,8 +142,8 @@ class Window {
   /** Its one verdict on the whole text. */
   get answer(): Omit<Extract<LogDraft, { type: 'guard.verdict' }>, 'type' | 'subject' | 'revision'> {
     const { spec, level } = this.placed;
-    const action = this.hasFailed ? spec.onError : this.isChanged ? 'rewrite' : 'allow';
-    const reason = this.hasFailed ? failedReason(spec) : this.reason;
+    const action = this.failure ? spec.onError : this.isChanged ? 'rewrite' : 'allow';
+    const reason = this.failure ? failedReason(spec) : this.reason;
     return {
       guardrail: spec.name,
       level,
@@ -152,7 +153,7 @@ class Window {
       ms: this.ms,
       ...(spec.version === undefined ? {} : { version: spec.version }),
       ...(reason === undefined ? {} : { reason }),
-      ...(this.hasFailed ? { failed: true as const } : {}),
+      ...(this.failure ? { failed: true as const, failure: this.failure } : {}),
       ...(spec.shadow ? { shadow: true as const } : {}),
       ...(action === 'rewrite' ? { places: this.places } : {}),
       ...(action === 'rewrite' && spec.shadow ? { size: Object.freeze({ before: this.before, after: this.after }) } : {}),
@@ -169,7 +170,7 @@ class Window {
     if (this.refusal) return '';
     this.text += piece;
     const length = this.offset + this.text.length;
-    if (this.hasFailed) return this.pass(length, noSpans);
+    if (this.failure) return this.pass(length, noSpans);
     let until = isLast ? length : length - 2 * this.reach;
     if (cutsCharacter(this.text, until - this.offset)) until -= 1;
     return until <= this.settled ? '' : this.ask(this.offset, { until, isLast });
@@ -189,13 +190,13 @@ class Window {
     const { spec } = this.placed;
     const admission = spec.breaker === undefined ? undefined : admit(handle, spec, spec.breaker);
     const look: Look = { start, length: content.length, aim, admission, began: handle.root.clock.now() };
-    if (spec.breaker !== undefined && admission === undefined) return this.take(undefined, look);
+    if (spec.breaker !== undefined && admission === undefined) return this.take(unasked, look);
     const info = new Info(handle, this.label, noViewer);
     let given: unknown;
     try {
       given = spec.rewrite?.(subject, info as never);
     } catch {
-      // It gave nothing, which is no answer.
+      given = threw;
     }
     if (!isPromise(given)) {
       info.end(false);
@@ -203,7 +204,7 @@ class Window {
     }
     return handle.wait(given, spec.timeoutMs).then((settled) => {
       info.endAs(settled, spec);
-      if (settled.kind !== 'stopped') return this.take(settled.kind === 'value' ? settled.value : undefined, look);
+      if (settled.kind !== 'stopped') return this.take(givenBy(settled), look);
       // It has not failed; what it would have said is not waited for.
       admission?.release();
       return '';
@@ -214,7 +215,7 @@ class Window {
     this.ms += this.handle.root.clock.now() - began;
     const answer = this.read(given, start, length);
     admission?.settle(answer === undefined);
-    if (answer === undefined) return this.fail(aim.until);
+    if (answer === undefined) return this.fail(aim.until, failureOf(given));
     const { spans, reason } = answer;
     // A span across the settled edge comes of a context that was cut: look again from where the last span ended.
     if (this.lastEnd > start && spans.some((span) => span.start < this.settled && span.end > this.settled))
@@ -222,9 +223,9 @@ class Window {
     return this.settle(aim, spans, reason);
   }
 
-  private fail(until: number): string {
+  private fail(until: number, failure: GuardFailure): string {
     const { spec } = this.placed;
-    this.hasFailed = true;
+    this.failure = failure;
     if (spec.shadow || spec.onError === 'allow') return this.pass(until, noSpans);
     this.refusal = { action: spec.onError, surface: 'output', by: spec.name, reason: failedReason(spec), failed: true };
     return '';

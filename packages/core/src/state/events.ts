@@ -20,6 +20,8 @@ export type Surface = 'input' | 'toolInput' | 'toolOutput' | 'handoff' | 'output
 export type Action = 'allow' | 'rewrite' | 'ask' | 'deny' | 'halt';
 /** Who declared a guardrail. */
 export type GuardLevel = 'run' | 'agent' | 'tool';
+/** How a guardrail failed. `misfit`: it gave no verdict that the surface takes, or a value that does not fit. `unasked`: its breaker was open. */
+export type GuardFailure = 'threw' | 'late' | 'misfit' | 'unasked';
 
 /** Bounds of a run. Counts, except `ms` (active milliseconds; waiting for people does not count), `tokens` and `cost`. */
 export interface Limits {
@@ -129,6 +131,8 @@ export interface GuardVerdictEvent extends Durable<'guard.verdict'> {
   readonly reason?: string | undefined;
   /** The guardrail threw, hung, or answered nonsense. */
   readonly failed?: true | undefined;
+  /** How it failed. Left out of logs of 0.1.0. */
+  readonly failure?: GuardFailure | undefined;
   /** Logged, not obeyed. */
   readonly shadow?: true | undefined;
   readonly beside?: true | undefined;

@@ -448,6 +448,7 @@ describe('auditLog', () => {
           { version: '7' },
           { shadow: draft.shadow ? undefined : true },
           { beside: true },
+          { failure: 'threw' },
         ];
         for (const alteration of alterations) {
           const altered = drafts.with(index, { ...draft, ...alteration } as Draft);

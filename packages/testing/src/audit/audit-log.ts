@@ -162,6 +162,7 @@ function auditVerdict(audit: Audit, run: RunAudit, event: GuardVerdictEvent): vo
   if (event.action === 'rewrite' && event.phase === 'check') find(audit, event, `${event.guardrail} rewrites in the phase of checks`);
   if (event.failed && event.reason !== `guardrail ${event.guardrail} failed`)
     find(audit, event, `${event.guardrail} failed, and the reason must say just that`);
+  if (event.failure !== undefined && !event.failed) find(audit, event, `${event.guardrail} is said to have failed, and not to have failed`);
 }
 
 function auditRunEnd(audit: Audit, run: RunAudit, event: RunEndEvent): void {
