@@ -49,7 +49,7 @@ describe('an event that is appended', () => {
     handle.append(start());
     expect(lastEvent(handle)).toStrictEqual({ ...start(), seq: 2, at: 5_000, run: 'r1', agent: 'desk' });
     expect(Object.isFrozen(lastEvent(handle))).toBe(true);
-    handle.append({ ...modelEnd(), model: 'm2' });
+    handle.append(modelEnd());
     expect(Object.isFrozen((lastEvent(handle) as { usage?: object }).usage)).toBe(true);
     expect(handle.root.log.seq).toBe(3);
   });
