@@ -291,6 +291,7 @@ function findNew(handle: RunHandle, entry: Entry<Message>): News {
     entry.rewritten === undefined &&
     last?.view === 'all' &&
     last.isAccepted &&
+    last.changed === undefined &&
     (last.end ?? conversation.messages.length) === conversation.messages.length &&
     keys.every((key) => last.guards.has(key))
   ) {
@@ -303,7 +304,7 @@ function findNew(handle: RunHandle, entry: Entry<Message>): News {
   for (const message of history) {
     // Results of the answer that hands over are not recorded yet: they come last. A brief never is.
     const index = indexes.get(message.id) ?? (message.role === 'tool' ? conversation.messages.length : -1);
-    const place = { index, id: message.id, only: onlyCall(message) };
+    const place = { index, id: message.id, only: onlyCall(message), message };
     let isNew = false;
     for (const [at, placed] of guards.entries()) {
       const key = keys[at];

@@ -16,6 +16,8 @@ export interface Activation {
   isAccepted: boolean;
   /** Index after its last message; undefined while it lasts. */
   end: number | undefined;
+  /** As {@link Conversation.changed}, once it is accepted. */
+  changed?: ReadonlyMap<string, Message> | undefined;
 }
 
 /** The messages that the runs of one session share; a child run has its own. */
@@ -24,6 +26,8 @@ export interface Conversation {
   readonly messages: Message[];
   /** What the active agent sees; the same array as `messages` while that is everything. */
   view: Message[];
+  /** By id: messages of the view in another form than the recorded one, which rewrites or a filter made. Undefined where there are none. */
+  changed?: ReadonlyMap<string, Message> | undefined;
   /** The active agent; undefined before the first run. */
   agent: string | undefined;
   readonly activations: Activation[];
@@ -79,7 +83,9 @@ export function activate(conversation: Conversation, { agent, manifest, view, br
 
 export function acceptActivation(conversation: Conversation): void {
   const last = conversation.activations.at(-1);
-  if (last) last.isAccepted = true;
+  if (last === undefined) return;
+  last.isAccepted = true;
+  last.changed = conversation.changed;
 }
 
 export function closeActivation(conversation: Conversation): void {
@@ -92,13 +98,19 @@ export interface Place {
   readonly index: number;
   readonly id: string;
   readonly only?: string | undefined;
+  /** In the form in which it is to be seen; left out: as it is recorded. */
+  readonly message?: Message | undefined;
 }
 
-/** Whether a guardrail (by its key, see {@link Activation}) has passed a message in one of these stays, or its agent was there when it came. */
-export function hasPassed(stays: readonly Activation[], guard: string, { index, id, only }: Place): boolean {
+/**
+ * Whether a guardrail (by its key, see {@link Activation}) has passed a message in one of these stays, or its agent was there when it came.
+ * What was passed in another form was not passed.
+ */
+export function hasPassed(stays: readonly Activation[], guard: string, { index, id, only, message }: Place): boolean {
+  const changedForm = changedFormOf(stays, message);
   for (let at = stays.length - 1; at >= 0; at -= 1) {
     const activation = stays[at];
-    if (activation === undefined || !activation.isAccepted || !activation.guards.has(guard)) continue;
+    if (activation === undefined || !stoodBefore(activation, guard) || activation.changed?.get(id) !== changedForm) continue;
     if (index < 0) {
       if (activation.brief === id || (activation.view !== 'all' && activation.view.has(id))) return true;
       continue;
@@ -111,6 +123,13 @@ export function hasPassed(stays: readonly Activation[], guard: string, { index, 
     if (brief !== `${id}/brief` && (only === undefined || brief !== briefOf(id, only))) return true;
   }
   return false;
+}
+
+const stoodBefore = ({ isAccepted, guards }: Activation, guard: string): boolean => isAccepted && guards.has(guard);
+
+/** The message, if it is another form than the recorded one. */
+function changedFormOf(stays: readonly Activation[], message: Message | undefined): Message | undefined {
+  return message !== undefined && stays.some(({ changed }) => changed?.get(message.id) === message) ? message : undefined;
 }
 
 /** The id of the brief of a call, of which an answer is known. */
@@ -140,6 +159,7 @@ export function frozen<M extends Message>(message: M): M {
 
 export function setView(conversation: Conversation, view: Message[]): void {
   conversation.view = view;
+  conversation.changed = undefined;
   conversation.isUntrusted = false;
   conversation.untrustedReads = [];
   for (const message of view) taste(conversation, message);
@@ -175,6 +195,15 @@ export function changeTexts(view: readonly Message[], changed: readonly ViewText
     const change = changes.get(message.id);
     return change === undefined ? message : withText(message, change.text, change.dropsInputs);
   });
+}
+
+/** Notes of which messages the view has another form than the recorded one. */
+export function noteChanged(conversation: Conversation, entries: readonly ViewEntry[]): void {
+  const ids = new Set(entries.flatMap((entry) => (typeof entry === 'string' || 'role' in entry ? [] : [entry.id])));
+  if (ids.size === 0) return;
+  const changed = new Map(conversation.changed);
+  for (const message of conversation.view) if (ids.has(message.id)) changed.set(message.id, message);
+  conversation.changed = changed;
 }
 
 /** Makes messages of recorded references. An id that is not recorded is left out. */

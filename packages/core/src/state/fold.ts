@@ -9,6 +9,7 @@ import {
   closeActivation,
   idsOf,
   newConversation,
+  noteChanged,
   resolveView,
   setView,
   taste,
@@ -62,8 +63,11 @@ export function apply(state: LogState, event: LogEvent): void {
       return;
     case 'input.accept':
       run.accepted = true;
+      if (event.changed) {
+        run.conversation.view = [...changeTexts(run.conversation.view, event.changed)];
+        noteChanged(run.conversation, event.changed);
+      }
       acceptActivation(run.conversation);
-      if (event.changed) run.conversation.view = [...changeTexts(run.conversation.view, event.changed)];
       for (const item of event.items) addMessage(run.conversation, item);
       return;
     case 'model.start':
@@ -467,6 +471,7 @@ function handOver(run: RunState, event: HandoffEvent): void {
   const everything = withoutCall(conversation.messages, `${run.id}/${event.callId}`, event.callId);
   const view = (event.view === 'all' ? everything : resolveView(everything, event.view)).map(withoutNative);
   setView(conversation, view);
+  if (event.view !== 'all') noteChanged(conversation, event.view);
   activate(conversation, {
     agent: event.to,
     manifest: run.manifest,

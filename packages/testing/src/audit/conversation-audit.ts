@@ -4,12 +4,12 @@ import type { GuardEntry, HandoffEvent, Manifest, ModelEndEvent, ViewEntry } fro
 export interface ConversationAudit {
   /** Everything recorded, in order. */
   readonly messages: RecordedMessage[];
-  /** Ids of what the active agent sees. */
+  /** What the active agent sees, each in its form: see {@link formOf}. */
   view: string[];
   agent: string | undefined;
   /** Keys of the input guardrails around the active agent, once its entry was committed. */
   standing: readonly string[];
-  /** Guardrail key to the ids of what it has passed, or was there to see arise. */
+  /** Guardrail key to the forms of what it has passed, or was there to see arise. */
   readonly passed: Map<string, Set<string>>;
 }
 
@@ -32,8 +32,8 @@ export function passKey(
   return `${agent === undefined ? 'run' : `agent:${agent}`}:${name}@${version}${shadow ? '~shadow' : ''}`;
 }
 
-export function hasPassed(conversation: ConversationAudit, key: string, id: string): boolean {
-  return conversation.passed.get(key)?.has(id) ?? false;
+export function hasPassed(conversation: ConversationAudit, key: string, form: string): boolean {
+  return conversation.passed.get(key)?.has(form) ?? false;
 }
 
 /** An agent takes the conversation over; what it sees counts as passed only when its entry is committed. */
@@ -50,15 +50,15 @@ export function commitEntry(conversation: ConversationAudit, guards: Pick<Manife
     ...guards.run.filter(onInput).map((entry) => passKey(entry, undefined)),
     ...guards.agent.filter(onInput).map((entry) => passKey(entry, conversation.agent)),
   ];
-  for (const id of conversation.view) markPassed(conversation, id);
+  for (const form of conversation.view) markPassed(conversation, form);
 }
 
 /** Something passed all that stand around the active agent, or arose under them. */
-export function markPassed(conversation: ConversationAudit, id: string, keys = conversation.standing): void {
+export function markPassed(conversation: ConversationAudit, form: string, keys = conversation.standing): void {
   for (const key of keys) {
-    const ids = conversation.passed.get(key);
-    if (ids) ids.add(id);
-    else conversation.passed.set(key, new Set([id]));
+    const forms = conversation.passed.get(key);
+    if (forms) forms.add(form);
+    else conversation.passed.set(key, new Set([form]));
   }
 }
 
@@ -79,7 +79,15 @@ export function recordAnswer(conversation: ConversationAudit, event: ModelEndEve
 
 export const idOf = (entry: ViewEntry): string => (typeof entry === 'string' ? entry : entry.id);
 
-/** What the target of a handoff sees of the conversation; the handoff's own call and result are left out. */
+/** What tells a message in another form than the recorded one from that: its id alone stands for the recorded form. */
+export function formOf(entry: ViewEntry): string {
+  if (typeof entry === 'string' || 'role' in entry) return idOf(entry);
+  return `${entry.id}\n${entry.dropsInputs ? '{}' : ''}\n${entry.text}`;
+}
+
+export const idOfForm = (form: string): string => form.split('\n', 1)[0] ?? '';
+
+/** What the target of a handoff sees of the conversation, each in its form; the handoff's own call and result are left out. */
 export function viewAfter(conversation: ConversationAudit, event: HandoffEvent): string[] {
   const result = `${event.run}/${event.callId}`;
   const kept = conversation.messages.filter(({ id, calls, hasText }) => {
@@ -88,5 +96,5 @@ export function viewAfter(conversation: ConversationAudit, event: HandoffEvent):
   });
   const ids = kept.map(({ id }) => id);
   if (event.view === 'all') return ids;
-  return event.view.map(idOf);
+  return event.view.map(formOf);
 }

@@ -1,6 +1,18 @@
 import type { GuardVerdictEvent, HandoffEvent, InputAcceptEvent, LogEvent, ModelStartEvent } from '@guardloop/core';
 import type { ConversationAudit } from './conversation-audit.js';
-import { commitEntry, hasPassed, idOf, markPassed, passKey, record, see, takeOver, viewAfter } from './conversation-audit.js';
+import {
+  commitEntry,
+  formOf,
+  hasPassed,
+  idOf,
+  idOfForm,
+  markPassed,
+  passKey,
+  record,
+  see,
+  takeOver,
+  viewAfter,
+} from './conversation-audit.js';
 import type { Audit, RunAudit, Standing } from './run-audit.js';
 import { find, keyOf, runLevel, takeVerdicts } from './run-audit.js';
 import { readGroup, standingOn, targetGuardsOf, unknownGuards } from './verdict-group.js';
@@ -16,6 +28,8 @@ interface Entry {
   readonly isRefused?: boolean | undefined;
   /** Items of the history that were judged. */
   readonly judged: readonly string[];
+  /** In which forms they came, by id; left out: as they are recorded. */
+  readonly forms?: ReadonlyMap<string, string> | undefined;
   /** Results of the open turn: they arose under the guardrails that stand around the active agent. */
   readonly arisen?: readonly string[] | undefined;
 }
@@ -34,7 +48,9 @@ function readEntry(audit: Audit, event: LogEvent, on: { readonly run: RunAudit; 
   const isNewTo = (standing: Standing, id: string): boolean => {
     if (entry.fresh.includes(id)) return true;
     const key = keyOfGuard(standing, entry.agent);
-    return !hasPassed(conversation, key, id) && !(entry.arisen?.includes(id) && conversation.standing.includes(key));
+    return (
+      !hasPassed(conversation, key, entry.forms?.get(id) ?? id) && !(entry.arisen?.includes(id) && conversation.standing.includes(key))
+    );
   };
   const revisions = new Map<string, number>();
   let revision = 0;
@@ -80,9 +96,10 @@ function checkHistory(
   on: { readonly entry: Entry; readonly view: readonly string[]; readonly conversation: ConversationAudit },
 ): void {
   const { entry, view, conversation } = on;
-  for (const id of view) {
+  for (const form of view) {
+    const id = idOfForm(form);
     if (entry.judged.includes(id) || entry.fresh.includes(id)) continue;
-    const unseen = entry.standing.find((standing) => !hasPassed(conversation, keyOfGuard(standing, entry.agent), id));
+    const unseen = entry.standing.find((standing) => !hasPassed(conversation, keyOfGuard(standing, entry.agent), form));
     if (unseen)
       find(
         audit,
@@ -117,6 +134,7 @@ export function auditInputAccept(audit: Audit, run: RunAudit, event: InputAccept
     standing: standingOn(run, 'input'),
     fresh: event.items.map((item) => item.id),
     judged: event.judged ?? [],
+    forms: formsNow(run),
   };
   const outcome = readEntry(audit, event, { run, entry });
   if (outcome.refused)
@@ -127,7 +145,7 @@ export function auditInputAccept(audit: Audit, run: RunAudit, event: InputAccept
     );
   checkHistory(audit, event, { entry, view: run.conversation.view, conversation: run.conversation });
   checkRevisions(audit, event, { said: { revision: event.revision, revisions: event.revisions }, outcome });
-  const changed = new Set((event.changed ?? []).map(({ id }) => id));
+  const changed = new Set((event.changed ?? []).map(idOf));
   for (const id of entry.judged) {
     if (changed.has(id) !== (outcome.revisions.get(id) ?? 0) > 0)
       find(
@@ -139,9 +157,14 @@ export function auditInputAccept(audit: Audit, run: RunAudit, event: InputAccept
   }
   for (const id of changed) find(audit, event, `history item ${id} is changed, but was not judged`);
   run.accepted = true;
+  const forms = new Map((event.changed ?? []).map((each) => [each.id, formOf(each)]));
+  run.conversation.view = run.conversation.view.map((form) => forms.get(idOfForm(form)) ?? form);
   for (const id of entry.fresh) record(run.conversation, { id });
   commitEntry(run.conversation, { run: runLevel(run), agent: run.manifest.agent });
 }
+
+const formsNow = ({ conversation }: RunAudit): ReadonlyMap<string, string> =>
+  new Map(conversation.view.map((form) => [idOfForm(form), form]));
 
 /** The verdict that refused an input which was never accepted, or what a view wrote. Its items are in no event but their verdicts. */
 export function readRefusedInput(audit: Audit, run: RunAudit, event: LogEvent): GuardVerdictEvent | undefined {
@@ -171,9 +194,10 @@ function readRefusedItems(
   const { run, subject, items, standing } = on;
   const fresh: string[] = [];
   while (run.pending.has(keyOf('input', `${items}${fresh.length + 1}`))) fresh.push(`${items}${fresh.length + 1}`);
-  const known = [...run.conversation.messages.map(({ id }) => id), ...run.conversation.view];
+  const known = [...run.conversation.messages.map(({ id }) => id), ...run.conversation.view.map(idOfForm)];
   const judged = [...new Set(known)].filter((id) => run.pending.has(keyOf('input', id)));
-  return readEntry(audit, event, { run, entry: { subject, agent: run.agent, standing, fresh, judged, isRefused: true } }).refused;
+  const entry: Entry = { subject, agent: run.agent, standing, fresh, judged, forms: formsNow(run), isRefused: true };
+  return readEntry(audit, event, { run, entry }).refused;
 }
 
 /** The verdict by which a handoff was refused at the target's door. Where no manifest tells of the target, its guardrails are those that answered. */
