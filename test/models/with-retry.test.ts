@@ -94,7 +94,7 @@ describe('withRetry', () => {
     ],
   ])('refuses a wrong %s', (_name, options, message) => {
     expect(() => withRetry(plays([]), options as never)).toThrow(message);
-    expect(() => withRetry({} as never)).toThrow('withRetry was given an object as its model. Give a model made by an adapter');
+    expect(() => withRetry({} as never)).toThrow('withRetry was given an object as its model. Give a model made by an adapter, such as');
   });
 });
 

@@ -106,5 +106,9 @@ export function suggest(word: string, known: readonly string[]): string {
     const steps = distance(word.toLowerCase(), name.toLowerCase());
     if (steps < least) [best, least] = [name, steps];
   }
+  // Other frameworks often say the same with one word more: needsApproval, maxTurns, outputGuardrails.
+  if (best === undefined)
+    for (const name of known)
+      if (name.length >= 5 && name.length > (best?.length ?? 0) && word.toLowerCase().endsWith(name.toLowerCase())) best = name;
   return best === undefined ? '' : `Did you mean ${best}? `;
 }

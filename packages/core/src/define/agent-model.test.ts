@@ -5,7 +5,7 @@ import { checkModel, readModel } from './agent-model.js';
 const owner = { owner: 'Agent billing', unguarded: ['web_search'] };
 const model: Model = { id: 'none', provider: 'none', async *stream() {} };
 const invalid = (message: string) => expect.objectContaining({ code: 'CONFIG_INVALID', message });
-const form = 'Give a model made by an adapter: an object with `id`, `provider` and `stream`.';
+const form = "Give a model made by an adapter, such as openai('gpt-5'): an object with `id`, `provider` and `stream`.";
 
 test('a model is taken as it is, and a function that gives one is not called', () => {
   const gives = () => {

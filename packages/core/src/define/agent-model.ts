@@ -19,7 +19,7 @@ export function readModel(given: unknown, owner: ModelOwner): AgentSpec['model']
 export function checkModel(model: unknown, { owner, unguarded }: ModelOwner): void {
   if (!isName(property(model, 'id')) || !isName(property(model, 'provider')) || typeof property(model, 'stream') !== 'function') {
     invalid(
-      `${owner} has ${describe(model)} as \`model\`. Give a model made by an adapter: an object with \`id\`, \`provider\` and \`stream\`.`,
+      `${owner} has ${describe(model)} as \`model\`. Give a model made by an adapter, such as openai('gpt-5'): an object with \`id\`, \`provider\` and \`stream\`.`,
     );
   }
   const providerTools = property(model, 'providerTools') ?? [];

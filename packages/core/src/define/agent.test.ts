@@ -103,7 +103,7 @@ test('a provider tool that is listed as unguarded is taken', () => {
 });
 
 const options = 'name, description, instructions, model, settings, tools, handoffs, guardrails, output, refusal, providerTools';
-const noModel = 'Give a model made by an adapter: an object with `id`, `provider` and `stream`.';
+const noModel = "Give a model made by an adapter, such as openai('gpt-5'): an object with `id`, `provider` and `stream`.";
 test.each<[string, unknown, string]>([
   ['no options', undefined, `An agent was given undefined as its options. Give an object with ${options}.`],
   ['no name', { ...fits, name: '' }, 'An agent has "" as `name`. Give a text that is not blank and has no control characters.'],

@@ -24,7 +24,7 @@ export function readModel(owner: string, given: unknown): Model {
   if (typeof id !== 'string' || typeof provider !== 'string' || !hasMethods(given, ['stream']))
     throw new GuardloopError(
       'CONFIG_INVALID',
-      `${owner} was given ${describe(given)} as its model. Give a model made by an adapter: an object with \`id\`, \`provider\` and \`stream\`.`,
+      `${owner} was given ${describe(given)} as its model. Give a model made by an adapter, such as openai('gpt-5'): an object with \`id\`, \`provider\` and \`stream\`.`,
     );
   return given as Model;
 }

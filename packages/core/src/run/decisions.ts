@@ -14,7 +14,8 @@ import { copyPlainJson } from './plain-json.js';
 import { deepFreeze } from './plain-output.js';
 import { checkToken } from './sign-approvals.js';
 
-const forms = "Give 'approve', { approve: 'standing', when, forMs | expiresAt }, { reject: reason }, { edit: input } or { result: value }";
+const forms =
+  "Give 'approve', { approve: 'standing', when, forMs | expiresAt }, { reject: reason }, { edit: input } or { result: value } (in { decision, by } to say who decided)";
 const mismatch = (message: string): GuardloopError => new GuardloopError('RESUME_MISMATCH', message);
 
 /** The option `decisions` of `resume`, each still as it was given. Throws CONFIG_INVALID. */
