@@ -1,5 +1,4 @@
 import type { ProjectFunction } from '../define/specs.js';
-import { GuardloopError } from '../errors.js';
 import type { Label, Part } from '../model/types.js';
 import { capText, resultCapChars, turnCapChars } from '../project/cap.js';
 import { isOwnProjection } from '../project/own-projection.js';
@@ -15,7 +14,7 @@ import { judgeOutput, textOutput } from './tool-output.js';
 
 /** Characters that one result of this turn may take. */
 export function budget(handle: RunHandle): number {
-  return Math.min(resultCapChars, Math.floor(turnCapChars / Math.max(1, handle.state.calls.size)));
+  return Math.min(resultCapChars, Math.floor(turnCapChars / handle.state.calls.size));
 }
 
 /** What the model sees of a tool's output. */
@@ -53,24 +52,18 @@ async function projectWith(
     if (isPromise(given)) {
       const settled = await handle.wait(given, undefined, graceMs);
       if (settled.kind === 'stopped') return { end: unknownEnd(tool.name, 'the run was stopped before its result could be shown') };
-      if (settled.kind !== 'value') throw settled.kind === 'threw' ? settled.error : undefined;
-      made = settled.value;
+      made = settled.kind === 'value' ? settled.value : undefined;
     } else made = given;
-    if (typeof made !== 'string')
-      throw new GuardloopError('CONFIG_INVALID', `The projection of tool ${tool.name} gave a ${typeof made}. Return a string.`);
   } catch {
-    return {
-      end: errorEnd({
-        status: 'error',
-        errorClass: 'failed',
-        summary: `${tool.name} ran, but its result could not be shown: its projection failed.`,
-        label,
-      }),
-    };
+    // What it threw may quote the output, and is told as what gives no text is.
+  }
+  if (typeof made !== 'string') {
+    const summary = `${tool.name} ran, but its result could not be shown: its projection failed.`;
+    return { end: errorEnd({ status: 'error', errorClass: 'failed', summary, label }) };
   }
   if (isOwnProjection(projection))
-    return made === output.content ? { content: made as string } : { content: withMedia(made as string, output.content), by: 'core' };
-  const ruling = await judgeOutput(open, { output: textOutput(made as string), form: 'projected', isError: false, label });
+    return made === output.content ? { content: made } : { content: withMedia(made, output.content), by: 'core' };
+  const ruling = await judgeOutput(open, { output: textOutput(made), form: 'projected', isError: false, label });
   if (ruling.isStopped) return { end: unknownEnd(tool.name, 'the run was stopped before its result was judged') };
   if (ruling.refusal) {
     if (ruling.refusal.action === 'halt') handle.abort({ kind: 'halt' });
@@ -87,19 +80,16 @@ function withMedia(text: string, content: string | readonly Part[]): string | re
 function cap(handle: RunHandle, content: string | readonly Part[]): Projected {
   const most = budget(handle);
   if (typeof content === 'string') {
-    if (content.length <= most) return { content };
     const { text, note } = capText(content, most);
     return note === undefined ? { content: text } : { content: text, note };
   }
   let left = most;
   let note: string | undefined;
   const parts = content.map((part) => {
-    if (part.type !== 'text' || part.text.length <= left) {
-      if (part.type === 'text') left -= part.text.length;
-      return part;
-    }
-    const cut = capText(part.text, Math.max(0, left));
-    left = 0;
+    if (part.type !== 'text') return part;
+    const cut = capText(part.text, left);
+    left = Math.max(0, left - part.text.length);
+    if (cut.note === undefined) return part;
     note = cut.note;
     return { ...part, text: cut.text };
   });
