@@ -1,7 +1,17 @@
 // The guides name everything that is public.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import type { CallStatus, ErrorClass, LimitName, LogEvent, ResumeOptions, RunOptions, RunStatus, WatchEvent } from '@guardloop/core';
+import type {
+  CallStatus,
+  ErrorClass,
+  GuardFailure,
+  LimitName,
+  LogEvent,
+  ResumeOptions,
+  RunOptions,
+  RunStatus,
+  WatchEvent,
+} from '@guardloop/core';
 import * as core from '@guardloop/core';
 import * as report from '@guardloop/core/report';
 import * as testing from '@guardloop/testing';
@@ -23,7 +33,7 @@ describe('the guides', () => {
     expect(missing(named(module), guides)).toEqual([]);
   });
 
-  test('name every option of a run', () => {
+  test('name every option of a run in the list of start.md', () => {
     const options = {
       concurrency: true,
       history: true,
@@ -50,7 +60,15 @@ describe('the guides', () => {
       view: true,
       clock: true,
     } satisfies Record<keyof RunOptions | keyof ResumeOptions, true>;
-    expect(missing(named(options), guides)).toEqual([]);
+    const start = readPage('docs/start.md');
+    const lists = start.slice(start.indexOf('## Options of a run'));
+    expect(named(options).filter((name) => !lists.includes(`\`${name}\``))).toEqual([]);
+  });
+
+  test('guardrails.md says how a guardrail can fail', () => {
+    const failures = { threw: true, late: true, misfit: true, unasked: true } satisfies Record<GuardFailure, true>;
+    const page = readPage('docs/guardrails.md');
+    expect(named(failures).filter((name) => !page.includes(`\`${name}\``))).toEqual([]);
   });
 
   test('errors.md has a row for every code, outcome, status, class and limit', () => {

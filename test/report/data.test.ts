@@ -382,6 +382,17 @@ describe('the options', () => {
     expect(() => reportHtml(guardReport(log), { maxBytes: 5 })).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
   });
 
+  it('a page is made of a report, and of nothing else', async () => {
+    for (const other of [await waitingLog(), [], null, undefined, 'report'])
+      for (const make of [reportHtml, reportMarkdown])
+        expect(() => make(other as never)).toThrow(
+          expect.objectContaining({
+            code: 'CONFIG_INVALID',
+            message: `${make.name} was given no report. Give what guardReport(log) makes of a log.`,
+          }),
+        );
+  });
+
   it('show what an audit found', async () => {
     const log = await waitingLog();
     const removed = log.events

@@ -1,3 +1,4 @@
+import { checkReport } from './check-report.js';
 import type { Words } from './say.js';
 import { say, tellCount, tellCounted, tellDuration, tellSince, tellTime } from './say.js';
 import type { Told, ToldPart } from './tell-entry.js';
@@ -30,10 +31,11 @@ export interface ReportMarkdownOptions {
  * that it cannot leave, so none of it becomes a link, an image or markup. Pure.
  */
 export function reportMarkdown(report: GuardReport, options: ReportMarkdownOptions = {}): string {
+  checkReport('reportMarkdown', report);
   const lines = [`# ${own(options.title ?? 'Guardrail report')}`, '', ...summaryLines(report)];
   for (const run of report.runs) lines.push('', ...runLines(run, { began: run.at, indent: '' }));
   lines.push('', '## Who stood where', '', ...report.stands.flatMap(standLines));
-  lines.push('', '## Guardrails', '');
+  lines.push('', '## Guardrails', '', ...(report.guardrails.length === 0 ? ['No guardrail was asked in this log.'] : []));
   for (const { name, version, level, surfaces, counts, maxMs } of report.guardrails)
     lines.push(
       `- ${code(name)}${version === undefined ? '' : ` version ${code(version)}`}, ${levelWord(level)}, on ${surfaces.map(surfaceWord).join(', ')}: ${countsText(counts)}; ${tellDuration(counts.ms)}, longest ${tellDuration(maxMs)}`,
