@@ -1,5 +1,6 @@
 import type { GuardrailSpec } from '../define/specs.js';
 import type { Subject } from '../define/types.js';
+import { GuardloopError } from '../errors.js';
 import type { Clock } from '../model/clock.js';
 import type { Root } from '../run/handle.js';
 import { RunHandle } from '../run/handle.js';
@@ -7,7 +8,7 @@ import { deepFreeze } from '../run/plain-output.js';
 import { manifestOf, standOf } from '../run/plan.js';
 import type { Action, GuardVerdictEvent, Log, LogEvent, Manifest } from '../state/events.js';
 import { apply } from '../state/fold.js';
-import { readLog } from '../state/log.js';
+import { damagedLog, readLog } from '../state/log.js';
 import type { LogState, RunState } from '../state/state.js';
 import { newLogState } from '../state/state.js';
 import { sitesOf } from './commits.js';
@@ -49,6 +50,8 @@ export class LogReplay implements Replayed {
   private readonly diverged = new Set<string>();
   private readonly root: Root;
   private readonly plan: Plan;
+  /** What the caller's own function threw. */
+  private ofCaller: { readonly thrown: unknown } | undefined;
 
   constructor(
     private readonly index: number,
@@ -87,8 +90,16 @@ export class LogReplay implements Replayed {
     };
   }
 
-  /** False: the signal was aborted before the end. Throws LOG_INVALID, and NAME_TAKEN where two guardrails of a name would stand together. */
+  /** False: the signal was aborted before the end. Throws LOG_INVALID, NAME_TAKEN where two guardrails of a name would stand together, and what `expected` throws. */
   async replay(): Promise<boolean> {
+    try {
+      return await this.replayAll();
+    } catch (thrown) {
+      throw GuardloopError.is(thrown) || this.ofCaller?.thrown === thrown ? thrown : damagedLog();
+    }
+  }
+
+  private async replayAll(): Promise<boolean> {
     const events = readLog(this.log);
     this.standIns.prepare(events);
     for (const agent of this.standIns.agents.values()) standOf(agent, this.runGuards);
@@ -216,10 +227,19 @@ export class LogReplay implements Replayed {
     if (next === undefined) row.why = why ?? 'unrecorded';
     else row.replayed = next;
     if (isAfter) row.afterDivergence = true;
-    const expected = subject === undefined || next === undefined ? undefined : this.plan.expected?.(subject, deepFreeze({ ...place }));
+    const expected = subject === undefined || next === undefined ? undefined : this.expect(subject, place);
     if (expected !== undefined) row.expected = expected;
     this.subjects.push(deepFreeze(row));
     this.count(row, isAfter, state);
+  }
+
+  private expect(subject: Subject, place: SubjectPlace): Action | undefined {
+    try {
+      return this.plan.expected?.(subject, deepFreeze({ ...place }));
+    } catch (thrown) {
+      this.ofCaller = { thrown };
+      throw thrown;
+    }
   }
 
   /** What the answer would be; undefined where that cannot be known. */

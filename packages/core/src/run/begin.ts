@@ -4,7 +4,7 @@ import { GuardloopError } from '../errors.js';
 import { schemasReady } from '../schema.js';
 import type { GuardEntry, LogEvent, Manifest } from '../state/events.js';
 import { recordLimits, resolveLimits } from '../state/limits.js';
-import { readLog } from '../state/log.js';
+import { readDamaged, readLog } from '../state/log.js';
 import type { LogState } from '../state/state.js';
 import { beforeEntry, late } from './before-entry.js';
 import { checkDigests } from './check-digests.js';
@@ -153,7 +153,7 @@ async function enterResume(
     if (decisions.size > 0) throw mismatch(`The run ${state.id} has ended ${ended.status}: there is nothing to decide.`);
     return handle;
   }
-  checkFit(handle, options);
+  readDamaged(() => checkFit(handle, options));
   await checkDigests(state);
   const events = decisions.size === 0 ? [] : await beforeEntry(door, readAnswers(handle, decisions));
   if (events === late)

@@ -39,7 +39,7 @@ async function withChild(stream: boolean, options: object = {}) {
   const call = handle.state.calls.get('1.0');
   const agentTool = call && toolOf(handle, call)?.agent;
   if (call === undefined || agentTool === undefined) throw new Error('no call of an agent');
-  return { handle, told, child: childHandle({ handle, call }, agentTool, { input: 'x' }) };
+  return { handle, told, child: childHandle({ handle, call }, agentTool, 'x') };
 }
 
 describe('an event that is appended', () => {
@@ -59,7 +59,14 @@ describe('an event that is appended', () => {
     child.append(start());
     expect(lastEvent(child)).toMatchObject({ run: 'r1/1.0', agent: 'helper', parent: 'r1' });
     child.emit({ type: 'turn.start', turn: 1 });
-    expect(told.at(-1)).toStrictEqual({ type: 'turn.start', turn: 1, at: expect.any(Number), run: 'r1/1.0', agent: 'helper', parent: 'r1' });
+    expect(told.at(-1)).toStrictEqual({
+      type: 'turn.start',
+      turn: 1,
+      at: expect.any(Number),
+      run: 'r1/1.0',
+      agent: 'helper',
+      parent: 'r1',
+    });
   });
 });
 
@@ -177,7 +184,17 @@ describe('the verdicts that an event commits', () => {
     handle.noteAnswer('', 'deny');
     handle.append({ type: 'run.resume', writer: 'w', manifest: handle.state.manifest });
     expect(lastEvent(handle)).not.toHaveProperty('answers');
-    const verdict = { type: 'guard.verdict', guardrail: 'g', level: 'run', surface: 'input', subject: 's', revision: 0, phase: 'check', action: 'deny', ms: 0 } as const;
+    const verdict = {
+      type: 'guard.verdict',
+      guardrail: 'g',
+      level: 'run',
+      surface: 'input',
+      subject: 's',
+      revision: 0,
+      phase: 'check',
+      action: 'deny',
+      ms: 0,
+    } as const;
     handle.append({ ...verdict });
     expect(lastEvent(handle)).not.toHaveProperty('answers');
     handle.append(modelEnd());

@@ -1,7 +1,7 @@
 import { GuardloopError } from '../errors.js';
 import type { LogEvent } from '../state/events.js';
 import { fold } from '../state/fold.js';
-import { readLog } from '../state/log.js';
+import { readDamaged, readLog } from '../state/log.js';
 import type { LogState } from '../state/state.js';
 import { beforeEntry, late } from './before-entry.js';
 import type { Channel } from './channel.js';
@@ -17,17 +17,8 @@ import type { SessionReference } from './types.js';
 
 export const newId = (prefix: string): string => `${prefix}${globalThis.crypto.randomUUID().replaceAll('-', '').slice(0, 16)}`;
 
-/** What a log comes to. Its events are frozen: from here on they are what happened. Throws LOG_INVALID. */
-function foldLog(events: readonly LogEvent[]): LogState {
-  try {
-    return fold(deepFreeze(events));
-  } catch {
-    throw new GuardloopError(
-      'LOG_INVALID',
-      'An event of the log is damaged: something in it is missing or has another form. The log must hold every event, in order, as it was written.',
-    );
-  }
-}
+/** Its events are frozen: from here on they are what happened. Throws LOG_INVALID. */
+const foldLog = (events: readonly LogEvent[]): LogState => readDamaged(() => fold(deepFreeze(events)));
 
 /** What a run is entered with, beside its agent and its input or log. */
 export interface Door {

@@ -4,6 +4,7 @@ import { isUntrustedView } from '../state/conversation.js';
 import type { ErrorClass, Refusal } from '../state/events.js';
 import { recordLimits, resolveLimits } from '../state/limits.js';
 import type { RunState } from '../state/state.js';
+import { endRun } from './end-run.js';
 import { RunHandle } from './handle.js';
 import type { OpenCall } from './open-call.js';
 import { manifestOf, standOf } from './plan.js';
@@ -19,7 +20,19 @@ export type ChildResult =
 /** Runs an agent as a tool, or goes on with its run: inline in the parent's log, under the run's guardrails and the parents' budgets. */
 export async function runChild(open: OpenCall, agentTool: AgentToolSpec, input: unknown): Promise<ChildResult> {
   const { handle, tool } = open;
-  const child = childHandle(open, agentTool, input);
+  const known = handle.state.children?.get(open.call.call.id);
+  const brief = known?.accepted ? '' : briefOf(agentTool, input);
+  if (brief === undefined) {
+    // Of one that was cut before it began nothing is left to do.
+    if (known) endRun(childHandle(open, agentTool, ''), { status: 'cancelled', reason: undefined });
+    return {
+      status: 'failed',
+      errorClass: 'failed',
+      summary: `${tool.name} was not started: its brief could not be made.`,
+      retryable: false,
+    };
+  }
+  const child = childHandle(open, agentTool, brief);
   const off = handle.onStop(() => child.abort({ kind: 'parent' }));
   const disarm = child.armTimeLimit();
   try {
@@ -31,8 +44,18 @@ export async function runChild(open: OpenCall, agentTool: AgentToolSpec, input: 
   return resultOfChild(child, tool.name);
 }
 
-/** The handle of a call's child run: of the one that the log holds, or of a new one. */
-export function childHandle({ handle, call }: Omit<OpenCall, 'tool'>, agentTool: AgentToolSpec, input: unknown): RunHandle {
+/** What the child is told; undefined where the author's function threw or gave no text. */
+function briefOf({ brief }: AgentToolSpec, input: unknown): string | undefined {
+  try {
+    const text: unknown = brief(input as never);
+    return typeof text === 'string' ? text : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The handle of a call's child run: of the one that the log holds, or of a new one. `text` is what it is told, until its input is accepted. */
+export function childHandle({ handle, call }: Omit<OpenCall, 'tool'>, agentTool: AgentToolSpec, text: string): RunHandle {
   const { root, state } = handle;
   const id = `${state.id}/${call.call.id}`;
   const known = state.children?.get(call.call.id);
@@ -55,7 +78,6 @@ export function childHandle({ handle, call }: Omit<OpenCall, 'tool'>, agentTool:
   const childState = known ?? (root.log.runs.get(id) as RunState);
   const child = new RunHandle(root, childState, { agents, parent: handle, isStreamed: handle.isStreamed && agentTool.stream });
   if (!childState.accepted) {
-    const text = agentTool.brief(input as never);
     const label = { origin: `agent:${state.agent}`, integrity: isUntrustedView(state.conversation) ? 'untrusted' : 'trusted' } as const;
     child.input = [{ role: 'user', id: `${id}/i1`, via: 'parent', parts: [{ type: 'text', text, label }], label }];
   }

@@ -49,3 +49,19 @@ export function readLog(log: unknown): readonly LogEvent[] {
   }
   return events as readonly LogEvent[];
 }
+
+/** What a log comes to. Throws LOG_INVALID where reading it throws anything else than a GuardloopError: an event of it is damaged. */
+export function readDamaged<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (thrown) {
+    throw GuardloopError.is(thrown) ? thrown : damagedLog();
+  }
+}
+
+export function damagedLog(): GuardloopError {
+  return new GuardloopError(
+    'LOG_INVALID',
+    'An event of the log is damaged: something in it is missing or has another form. The log must hold every event, in order, as it was written.',
+  );
+}

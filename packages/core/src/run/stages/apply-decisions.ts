@@ -35,7 +35,7 @@ export async function applyDecisions(handle: RunHandle): Promise<void> {
     }
     // Before its input is accepted, a child has asked nobody anything.
     if (call.phase === 'started' && tool.agent && state.children?.get(call.call.id)?.accepted) {
-      const child = childHandle(open, tool.agent, undefined);
+      const child = childHandle(open, tool.agent, '');
       const off = handle.onStop(() => child.abort({ kind: 'parent' }));
       await applyDecisions(child);
       off();

@@ -28,7 +28,10 @@ export async function guardInput(handle: RunHandle): Promise<Ending | undefined>
   if (beside.length > 0) {
     const history = changeTexts(entry.history, first.changed);
     const ending = await openModelCall(handle, { beside: [...history, ...first.items] });
-    if (ending || handle.stop) return ending;
+    if (ending || handle.stop) {
+      await closeModelCall(handle);
+      return ending;
+    }
     const second = await enter(handle, { ...entry, fresh: first.items, history, guards: beside, revision: first.revision });
     if (second.isStopped || second.refusal) {
       await closeModelCall(handle);
