@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
-import type { JsonValue } from '@guardloop/core';
-import { auditLog, say, scriptedModel } from '@guardloop/testing';
+import { auditLog } from '@guardloop/testing';
 
 // #region quarantine
 
+import type { JsonValue } from '@guardloop/core';
 import { allow, ask, defineAgent, defineGuardrail, readQuarantined, resume, run } from '@guardloop/core';
+import { say, scriptedModel } from '@guardloop/testing';
 
 const held = new Map<string, JsonValue>();
 const quarantine = {

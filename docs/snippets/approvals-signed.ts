@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
+import { auditLog } from '@guardloop/testing';
 
 // #region signed
 
 import { defineAgent, defineTool, resume, run, verifyApproval } from '@guardloop/core';
+import { callTool, say, scriptedModel } from '@guardloop/testing';
 import { z } from 'zod';
 
 const deploy = defineTool({
@@ -21,12 +22,14 @@ const approvals = { key: [key], forMs: 24 * 60 * 60_000 };
 const paused = await run(release, 'Deploy the shop.', { approvals });
 if (paused.status !== 'interrupted') throw new Error(paused.status);
 // #endregion
-const [approval] = JSON.parse(JSON.stringify(paused.approvals)) as typeof paused.approvals;
-if (approval === undefined) throw new Error('nothing was asked');
 // #region show
+const [approval] = paused.approvals; // it may have travelled as JSON
+if (approval === undefined) throw new Error('nothing was asked');
 const verified = await verifyApproval(approval.token ?? '', key, { approval });
 if (!verified.valid) throw new Error(`not shown: ${verified.why}`);
 // #endregion
+const travelled: typeof approval = JSON.parse(JSON.stringify(approval));
+assert.deepEqual(await verifyApproval(approval.token ?? '', key, { approval: travelled }), verified);
 // #region decide
 const { id, token } = approval;
 const done = await resume(release, paused.log, { approvals, decisions: { [id]: { decision: 'approve', token } } });

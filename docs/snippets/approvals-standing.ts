@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
+import { auditLog } from '@guardloop/testing';
 
 // #region standing
 
 import { defineAgent, defineTool, memorySession, resume, run } from '@guardloop/core';
+import { callTool, say, scriptedModel } from '@guardloop/testing';
 import { z } from 'zod';
 
 const credited: number[] = [];

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
-import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
+import { auditLog } from '@guardloop/testing';
 
 // #region tool
 
 import { allow, defineAgent, defineGuardrail, defineTool, deny, memorySession, resume, run } from '@guardloop/core';
+import { callTool, say, scriptedModel } from '@guardloop/testing';
 import { z } from 'zod';
 
 const refunds: { readonly orderId: string; readonly cents: number; readonly key: string }[] = [];
@@ -24,8 +25,8 @@ const limit = defineGuardrail({
   check: ({ raw }) => (Number(raw.cents) > 50_000 ? deny('refunds above 500.00 are not made here') : allow()),
 });
 // #endregion
-const model = scriptedModel([callTool('refund_order', { orderId: 'o1', cents: 12_000 }), say('Done.')]);
 // #region pause
+const model = scriptedModel([callTool('refund_order', { orderId: 'o1', cents: 12_000 }), say('Done.')]); // stands for yours
 const billing = defineAgent({ name: 'billing', instructions: 'Handle refunds.', model, tools: [refundOrder], guardrails: [limit] });
 const sessions = memorySession();
 const session = { store: sessions, id: 'chat-1' };

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { coverage, defineAgent, defineTool, run } from '@guardloop/core';
+import { defineAgent, defineTool, run } from '@guardloop/core';
 import { callTool, say, scriptedModel } from '@guardloop/testing';
 import { z } from 'zod';
 
@@ -82,6 +82,8 @@ assert.equal(typed.status === 'blocked' && typed.surface, 'input');
 assert.ok(!JSON.stringify(typed).includes(key));
 
 // #region coverage
+import { coverage } from '@guardloop/core';
+
 const report = coverage(leaking, { guardrails: [payments] });
 // [{ agent: 'leaking', agentPath: ['leaking'],
 //    surfaces: { input: ['no-secrets'], handoff: ['no-secrets'], output: ['no-secrets'] }, unguarded: [] }]

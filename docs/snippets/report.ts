@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { allow, defineAgent, defineGuardrail, defineTool, deny, run } from '@guardloop/core';
+import { allow, defineAgent, defineGuardrail, defineTool, deny } from '@guardloop/core';
 import { callTool, say, scriptedModel } from '@guardloop/testing';
 import { z } from 'zod';
 
@@ -24,6 +24,9 @@ const folder = await mkdtemp(join(tmpdir(), 'guardloop-snippet-'));
 const path = join(folder, 'run.html');
 
 // #region page
+
+import { writeFile } from 'node:fs/promises';
+import { run } from '@guardloop/core';
 import { guardReport, reportHtml, reportMarkdown } from '@guardloop/core/report';
 import { auditLog } from '@guardloop/testing';
 

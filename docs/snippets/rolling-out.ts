@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import type { Log } from '@guardloop/core';
-import { defineAgent, defineTool, memorySession, run } from '@guardloop/core';
+import { defineAgent, defineTool } from '@guardloop/core';
 import { callTool, say, scriptedModel } from '@guardloop/testing';
 import { z } from 'zod';
 
@@ -18,7 +17,7 @@ const desk = defineAgent({ name: 'desk', instructions: '', model, tools: [refund
 
 // #region shadow
 
-import { allow, defineGuardrail, deny } from '@guardloop/core';
+import { allow, defineGuardrail, deny, memorySession, run } from '@guardloop/core';
 
 const noPromises = (stage: 'shadow' | 'obeyed') =>
   defineGuardrail({
@@ -43,11 +42,10 @@ const told = result.events.flatMap((event) =>
 // #endregion
 assert.deepEqual(told, ['no-promises: deny, no promises about delivery']);
 
-const logs: readonly Log[] = [result.log];
-
 // #region compare
 import { compareVerdicts, comparisonMarkdown, definePolicy } from '@guardloop/core';
 
+const logs = [result.log]; // or what you have kept: `{ version: 1, events: await store.load(id) }` is one, too
 const policy = definePolicy({
   name: 'refunds',
   rules: [{ tool: refundOrder, when: ({ cents }) => cents > 5_000, then: 'ask' }],

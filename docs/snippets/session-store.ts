@@ -23,12 +23,13 @@ export function jsonSession(): SessionStore {
   };
 }
 // #endregion
-const store = jsonSession();
 const desk = defineAgent({ name: 'desk', instructions: '', model: scriptedModel((request) => say(`${request.messages.length}`)) });
-await run(desk, 'First.', { session: { store, id: 'a' } });
-const stored = await run(desk, 'Second.', { session: { store, id: 'a' } });
+const first = { store: jsonSession(), id: 'a' };
+await run(desk, 'First.', { session: first });
+const stored = await run(desk, 'Second.', { session: first });
 assert.equal(stored.status === 'completed' && stored.text, '3');
 // #region conflict
+const store = jsonSession();
 const results = await Promise.allSettled([
   run(desk, 'One.', { session: { store, id: 'a' } }),
   run(desk, 'Two.', { session: { store, id: 'a' } }),
