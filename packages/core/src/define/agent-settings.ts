@@ -18,7 +18,7 @@ const names = Object.keys({
 
 const none: ModelSettings = Object.freeze({});
 const isCount = (value: unknown): boolean => Number.isSafeInteger(value) && (value as number) >= 1;
-const isNumber = (value: unknown): boolean => typeof value === 'number' && Number.isFinite(value);
+const isNumber = (value: unknown): boolean => Number.isFinite(value);
 
 const isRecord = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isTextRecord = (value: unknown): boolean => isRecord(value) && Object.values(value).every((text) => typeof text === 'string');
