@@ -32,7 +32,8 @@ async function waiting(agent: Agent<unknown>, options: object = {}) {
     given,
     approvals,
     approval: approvals[0] as Approval,
-    read: async (decisions: unknown) => (await readAnswers(asked, readDecisions(decisions))).map(({ run, draft }) => ({ run: run.id, draft })),
+    read: async (decisions: unknown) =>
+      (await readAnswers(asked, readDecisions(decisions))).map(({ run, draft }) => ({ run: run.id, draft })),
   };
 }
 const asking = (more: object = {}, options: object = {}) =>
@@ -61,13 +62,19 @@ describe('a decision', () => {
     ['approves', 'approve', { decision: 'approve' }],
     ['rejects', { reject: 'not today' }, { decision: 'reject', reason: 'not today' }],
     ['rejects without a word', { reject: '' }, { decision: 'reject' }],
-    ['says nothing more than it decides', { reject: 'no', edit: undefined, approve: undefined, result: undefined }, { decision: 'reject', reason: 'no' }],
+    [
+      'says nothing more than it decides',
+      { reject: 'no', edit: undefined, approve: undefined, result: undefined },
+      { decision: 'reject', reason: 'no' },
+    ],
     ['tells who decided', { decision: 'approve', by: 'Ada' }, { decision: 'approve', decidedBy: 'Ada' }],
     ['need not tell who decided', { decision: { reject: 'no' }, by: undefined }, { decision: 'reject', reason: 'no' }],
   ])('%s', async (_what, decision, draft) => {
     const { read, approval, given } = await asking();
     const { subject, revision, digest } = approval;
-    expect(await read({ [id]: decision })).toStrictEqual([{ run: 'r1', draft: { type: 'approval.resolve', id, subject, revision, digest, ...draft } }]);
+    expect(await read({ [id]: decision })).toStrictEqual([
+      { run: 'r1', draft: { type: 'approval.resolve', id, subject, revision, digest, ...draft } },
+    ]);
     expect(given.deciders.size).toBe(0);
   });
 
@@ -88,7 +95,10 @@ describe('a decision', () => {
   });
 
   it('belongs to the run that asked', async () => {
-    const helper = asTool(agentOf({ name: 'helper', model: scripted([calls('pay', { cents: 5 })]), tools: [pay] }), { name: 'helper', description: 'Helps.' });
+    const helper = asTool(agentOf({ name: 'helper', model: scripted([calls('pay', { cents: 5 })]), tools: [pay] }), {
+      name: 'helper',
+      description: 'Helps.',
+    });
     const { read } = await waiting(agentOf({ model: scripted([calls('helper', { input: 'x' })]), tools: [helper] }));
     expect(await read({ 'r1/1.0/p1': 'approve' })).toMatchObject([{ run: 'r1/1.0', draft: { decision: 'approve' } }]);
   });
@@ -123,11 +133,24 @@ describe('a decision', () => {
     [{ when: {} }],
     [{ reject: 'no', because: 'x' }],
     [hostile],
-    [new Proxy({}, { ownKeys: () => { throw new Error('no'); } })],
+    [
+      new Proxy(
+        {},
+        {
+          ownKeys: () => {
+            throw new Error('no');
+          },
+        },
+      ),
+    ],
   ])('does not fit in another form than those (%#)', async (decision) => {
     const { read } = await asking();
     await expect(read({ [id]: decision })).rejects.toEqual(
-      refusal(expect.stringMatching(/^The decision for r1\/p1 does not fit\. Give 'approve', .* one of them alone; an answer or a handoff can be approved or rejected\.$/)),
+      refusal(
+        expect.stringMatching(
+          /^The decision for r1\/p1 does not fit\. Give 'approve', .* one of them alone; an answer or a handoff can be approved or rejected\.$/,
+        ),
+      ),
     );
   });
 
@@ -149,7 +172,9 @@ describe('a decision', () => {
       await expect(read({ [id]: decision })).rejects.toEqual(refusal(message));
     }
     const { read, given } = await waiting(agent);
-    await expect(read({ [id]: { edit: {} } })).rejects.toEqual(refusal(expect.stringContaining('you run this tool yourself; answer with { result: value }.')));
+    await expect(read({ [id]: { edit: {} } })).rejects.toEqual(
+      refusal(expect.stringContaining('you run this tool yourself; answer with { result: value }.')),
+    );
     expect(await read({ [id]: { reject: 'no' } })).toMatchObject([{ draft: { decision: 'reject' } }]);
     await read({ [id]: { result: 1 } });
     expect(given.results.get(id)).toBe(1);
@@ -158,7 +183,8 @@ describe('a decision', () => {
 
 describe('a decision about a handoff', () => {
   const asks = defineGuardrail({ name: 'asks', on: ['handoff'], check: () => ask('look') });
-  const handing = () => waiting(agentOf({ model: scripted([calls('transfer_to_billing')]), handoffs: [agentOf({ name: 'billing' })], guardrails: [asks] }));
+  const handing = () =>
+    waiting(agentOf({ model: scripted([calls('transfer_to_billing')]), handoffs: [agentOf({ name: 'billing' })], guardrails: [asks] }));
 
   it('approves or rejects it, and can do nothing else', async () => {
     const { read, approval } = await handing();
@@ -168,7 +194,9 @@ describe('a decision about a handoff', () => {
     expect(await read({ [id]: { reject: 'no' } })).toMatchObject([{ draft: { decision: 'reject' } }]);
     await expect(read({ [id]: { result: 1 } })).rejects.toEqual(refusal(expect.stringContaining('does not fit')));
     await expect(read({ [id]: { edit: {} } })).rejects.toEqual(refusal(expect.stringContaining('only the input of a call can be edited.')));
-    await expect(read({ [id]: { approve: 'standing' } })).rejects.toEqual(refusal(expect.stringContaining('only calls can be approved in advance.')));
+    await expect(read({ [id]: { approve: 'standing' } })).rejects.toEqual(
+      refusal(expect.stringContaining('only calls can be approved in advance.')),
+    );
   });
 });
 
@@ -187,11 +215,18 @@ describe('an edit', () => {
   });
 
   it('is looked at by a schema that takes its time', async () => {
-    const slow = (fits: boolean) => asking({ tools: [tool('pay', () => 1, { approval: true, input: z.object({ cents: z.number() }).refine(async ({ cents }) => cents === 5 || fits) })] });
+    const slow = (fits: boolean) =>
+      asking({
+        tools: [
+          tool('pay', () => 1, { approval: true, input: z.object({ cents: z.number() }).refine(async ({ cents }) => cents === 5 || fits) }),
+        ],
+      });
     const { read, given } = await slow(true);
     await read({ [id]: { edit: { cents: 4 } } });
     expect(given.edits.get(id)).toEqual({ cents: 4 });
-    await expect((await slow(false)).read({ [id]: { edit: { cents: 4 } } })).rejects.toEqual(refusal(expect.stringContaining('does not fit the schema')));
+    await expect((await slow(false)).read({ [id]: { edit: { cents: 4 } } })).rejects.toEqual(
+      refusal(expect.stringContaining('does not fit the schema')),
+    );
   });
 
   it('needs its tool', async () => {
@@ -199,7 +234,9 @@ describe('an edit', () => {
     const bare = agentOf();
     const spec = (await entered(bare)).agents;
     const without = new RunHandle(handle.root, handle.state, { agents: spec });
-    await expect(readAnswers(without, new Map([[id, { edit: { cents: 4 } }]]))).rejects.toEqual(refusal(expect.stringContaining('the tool pay is not there.')));
+    await expect(readAnswers(without, new Map([[id, { edit: { cents: 4 } }]]))).rejects.toEqual(
+      refusal(expect.stringContaining('the tool pay is not there.')),
+    );
   });
 });
 
@@ -235,7 +272,9 @@ describe('a standing decision', () => {
   ])('is not to be %s', async (_what, more, why) => {
     const { read } = await asking();
     await expect(read({ [id]: { approve: 'standing', ...more } })).rejects.toEqual(
-      refusal(expect.stringMatching(new RegExp(`^The standing decision for r1/p1 cannot be used: ${why.replace('.', '\\.')}.* or neither\\.$`))),
+      refusal(
+        expect.stringMatching(new RegExp(`^The standing decision for r1/p1 cannot be used: ${why.replace('.', '\\.')}.* or neither\\.$`)),
+      ),
     );
   });
 });
@@ -248,7 +287,9 @@ describe('where approvals are signed', () => {
     const { read, handle, approvals: open } = await signed();
     const [{ token } = { token: undefined }] = await signApprovals(handle, open);
     expect(await read({ [id]: { decision: 'approve', token } })).toMatchObject([{ draft: { decision: 'approve' } }]);
-    expect(await read({ [id]: { decision: { reject: 'no' }, by: 'Ada', token } })).toMatchObject([{ draft: { decision: 'reject', decidedBy: 'Ada' } }]);
+    expect(await read({ [id]: { decision: { reject: 'no' }, by: 'Ada', token } })).toMatchObject([
+      { draft: { decision: 'reject', decidedBy: 'Ada' } },
+    ]);
     await expect(read({ [id]: { decision: 'approve', token: `${token}x` } })).rejects.toEqual(refusal(expect.any(String)));
     // A token alone decides nothing.
     await expect(read({ [id]: { token } })).rejects.toEqual(refusal(expect.stringContaining('does not fit')));
@@ -258,7 +299,9 @@ describe('where approvals are signed', () => {
     'a decision like %j has no token',
     async (decision) => {
       const { read } = await signed();
-      await expect(read({ [id]: decision })).rejects.toEqual(refusal(expect.stringContaining('The decision for r1/p1 has no token, and approvals are signed here.')));
+      await expect(read({ [id]: decision })).rejects.toEqual(
+        refusal(expect.stringContaining('The decision for r1/p1 has no token, and approvals are signed here.')),
+      );
     },
   );
 
@@ -283,6 +326,7 @@ describe('a decision about an answer', () => {
     await settle();
     expect(approval.surface).toBe('output');
     expect(await read({ [id]: 'approve' })).toMatchObject([{ draft: { decision: 'approve' } }]);
-    for (const decision of [{ result: 1 }, { edit: {} }, { approve: 'standing' }]) await expect(read({ [id]: decision })).rejects.toEqual(refusal(expect.any(String)));
+    for (const decision of [{ result: 1 }, { edit: {} }, { approve: 'standing' }])
+      await expect(read({ [id]: decision })).rejects.toEqual(refusal(expect.any(String)));
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { agentOf, calls, entered, eventsOf, gate, scripted, settle, tool } from '../../test/scene.js';
 import { defineGuardrail } from '../define/guardrail.js';
-import type { Guardrail, GuardInfo, InputSubject } from '../define/types.js';
+import type { GuardInfo, Guardrail, InputSubject } from '../define/types.js';
 import { allow, deny, halt, rewrite } from '../define/verdict.js';
 import type { AssistantMessage, Label, Message, ToolMessage, UserMessage } from '../model/types.js';
 import { memorySession } from '../session/memory.js';
@@ -14,7 +14,13 @@ import { run } from './run.js';
 const trusted: Label = { origin: 'user', integrity: 'trusted' };
 const untrusted: Label = { origin: 'tool:mail', integrity: 'untrusted' };
 const text = (value: string, label: Label = trusted) => ({ type: 'text', text: value, label }) as const;
-const user = (id: string, value: string, label = trusted): UserMessage => ({ role: 'user', id, via: 'user', parts: [text(value, label)], label });
+const user = (id: string, value: string, label = trusted): UserMessage => ({
+  role: 'user',
+  id,
+  via: 'user',
+  parts: [text(value, label)],
+  label,
+});
 const answer = (id: string, value: string, ...made: AssistantMessage['calls']): AssistantMessage => ({
   role: 'assistant',
   id,
@@ -67,7 +73,9 @@ const entryOf = (handle: RunHandle, entry: Partial<Entry<Message>>): Entry<Messa
   ...entry,
 });
 const verdicts = (handle: RunHandle) =>
-  eventsOf(handle.root, 'guard.verdict').map(({ guardrail, subject, revision, phase, action }) => `${guardrail} ${phase} ${subject}@${revision} ${action}`);
+  eventsOf(handle.root, 'guard.verdict').map(
+    ({ guardrail, subject, revision, phase, action }) => `${guardrail} ${phase} ${subject}@${revision} ${action}`,
+  );
 const nothing = { refusal: undefined, isStopped: false, changed: [], judged: [], revisions: {}, revision: 0 };
 
 describe('the text of a message', () => {
@@ -167,7 +175,8 @@ describe('what enters a view', () => {
     ['check', 'check', true],
     ['check', 'check', false],
   ])('is stopped with the run while a %s looks', async (_what, phase, isFresh) => {
-    const hangs = phase === 'rewrite' ? mending('hangs', () => new Promise(() => undefined)) : checking('hangs', () => new Promise(() => undefined));
+    const hangs =
+      phase === 'rewrite' ? mending('hangs', () => new Promise(() => undefined)) : checking('hangs', () => new Promise(() => undefined));
     const handle = await entered(agentOf({ guardrails: [hangs] }), { runId: 'r1' });
     const going = enter(handle, entryOf(handle, isFresh ? { fresh: [hello] } : { history: [hello] }));
     await settle();
@@ -219,7 +228,14 @@ describe('history that is new to an agent', () => {
     expect(subjects[0]).toMatchObject({ content: `what?\nSo.\n${lines}\nblue\nhello`, label: untrusted });
     expect(subjects[0]?.items.slice(0, 3)).toEqual([
       { id: 'h1', role: 'user', via: 'user', label: trusted, text: 'what?', parts: [text('what?')] },
-      { id: 'h2', role: 'assistant', via: 'session', label: trusted, text: `So.\n${lines}`, parts: [{ type: 'text', text: `So.\n${lines}` }] },
+      {
+        id: 'h2',
+        role: 'assistant',
+        via: 'session',
+        label: trusted,
+        text: `So.\n${lines}`,
+        parts: [{ type: 'text', text: `So.\n${lines}` }],
+      },
       { id: 'h3', role: 'tool', via: 'session', label: untrusted, text: 'blue', parts: [{ type: 'text', text: 'blue' }] },
     ]);
   });
@@ -275,9 +291,21 @@ describe('history that is new to an agent', () => {
     ['touches the text alone', looked, (content: string) => content.replace('So.', 'Well.'), { text: 'Well.' }, looked.calls],
     ['takes the text away', looked, () => lines, { text: '' }, looked.calls],
     ['takes the text, and leaves the line break', looked, () => `\n${lines}`, { text: '' }, looked.calls],
-    ['touches the lines of the calls', looked, (content: string) => content.replace('sky', 'sea'), { text: 'So.', dropsInputs: true }, 'dropped'],
+    [
+      'touches the lines of the calls',
+      looked,
+      (content: string) => content.replace('sky', 'sea'),
+      { text: 'So.', dropsInputs: true },
+      'dropped',
+    ],
     ['leaves fewer lines than there were', looked, () => '', { text: '', dropsInputs: true }, 'dropped'],
-    ['leaves one line of one', answer('h2', '', call('1.0', 'look', { at: 'sky' })), () => 'gone', { text: '', dropsInputs: true }, 'dropped'],
+    [
+      'leaves one line of one',
+      answer('h2', '', call('1.0', 'look', { at: 'sky' })),
+      () => 'gone',
+      { text: '', dropsInputs: true },
+      'dropped',
+    ],
     [
       'leaves one line of two',
       answer('h2', 'So.', call('1.0', 'look', { at: 'sky' }), call('1.1', 'look', { at: 'sea' })),
@@ -285,7 +313,13 @@ describe('history that is new to an agent', () => {
       { text: 'gone', dropsInputs: true },
       'dropped',
     ],
-    ['is of an answer without arguments', answer('h2', 'So.', call('1.0', 'rest', {})), () => 'Well.', { text: 'Well.' }, [call('1.0', 'rest', {})]],
+    [
+      'is of an answer without arguments',
+      answer('h2', 'So.', call('1.0', 'rest', {})),
+      () => 'Well.',
+      { text: 'Well.' },
+      [call('1.0', 'rest', {})],
+    ],
   ])('that is an answer keeps the inputs of its calls unless a rewrite %s', async (_what, message, make, change, kept) => {
     const { told, guard } = watching();
     const mends = mending('mends', ({ content }) => rewrite(make(content), 'mended'));
@@ -397,7 +431,12 @@ describe('history of a session', () => {
     await run(agentOf({ guardrails: [guard] }), 'one', { runId: 'r1', session: reference });
     const handle = await entered(agentOf({ guardrails: [guard] }), { runId: 'r2', session: reference });
     const { conversation } = handle.state;
-    const entry = { subject: 'r2/input', history: conversation.view, stays: conversation.activations.length - 1, rewritten: new Set(['r1/i1']) };
+    const entry = {
+      subject: 'r2/input',
+      history: conversation.view,
+      stays: conversation.activations.length - 1,
+      rewritten: new Set(['r1/i1']),
+    };
     const outcome = await enter(handle, entryOf(handle, entry));
     expect(outcome.judged).toEqual(['r1/i1']);
     expect(seen.at(-1)?.items.map(({ id }) => id)).toEqual(['r1/i1']);

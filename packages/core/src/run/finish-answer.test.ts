@@ -30,8 +30,7 @@ async function answered(turns: readonly Turn[], { agent = {}, options = {} }: Ma
   const result = await run(made, 'hello', { runId: 'r1', observers: [(event: RunEvent) => told.push(event)], ...options });
   return { result, agent: made, ends: endsOf(result.log), shown: shownOf(told) };
 }
-const endsOf = (log: Parameters<typeof eventsOf>[0]) =>
-  eventsOf(log, 'model.end').map(({ seq, at, ...event }) => event);
+const endsOf = (log: Parameters<typeof eventsOf>[0]) => eventsOf(log, 'model.end').map(({ seq, at, ...event }) => event);
 const shownOf = (told: readonly RunEvent[]): string[] =>
   told.flatMap((event) => {
     if (event.type === 'text.delta') return [event.text];
@@ -49,13 +48,13 @@ const denies = (kind: OutputSubject['kind']) => onOutput((subject) => (subject.k
 describe('an answer', () => {
   it('is recorded with all that is known of it', async () => {
     const { ends, shown } = await answered([[says('Hello.'), ending()]]);
-    expect(ends).toEqual([{ ...end, status: 'ok', text: 'Hello.', stopReason: 'stop' }]);
+    expect(ends).toStrictEqual([{ ...end, status: 'ok', text: 'Hello.', stopReason: 'stop' }]);
     expect(shown).toEqual(['Hello.']);
   });
 
   it('that is empty is recorded as such, and asked for once more', async () => {
     const { ends } = await answered([[ending()], 'Hello.']);
-    expect(ends[0]).toEqual({ ...end, status: 'ok', stopReason: 'stop', empty: true });
+    expect(ends[0]).toStrictEqual({ ...end, status: 'ok', stopReason: 'stop', empty: true });
     expect(ends[1]).toMatchObject({ turn: 2, text: 'Hello.' });
   });
 
@@ -86,13 +85,16 @@ describe('an answer', () => {
       agent: { guardrails: [onOutput(({ content }) => (content === 'secret' ? deny('no secrets') : allow()))] },
     });
     const refusal = { action: 'deny', surface: 'output', by: 'sees', reason: 'no secrets' };
-    expect(ends[0]).toEqual({ ...end, status: 'refused', chars: 6, refusal, stopReason: 'stop', answers: 'd' });
+    expect(ends[0]).toStrictEqual({ ...end, status: 'refused', chars: 6, refusal, stopReason: 'stop', answers: 'd' });
     expect(shown).toEqual(['Hello.']);
   });
 
   it('that was shown at once is taken back where it is refused, or shown anew where it was rewritten', async () => {
     const options = { release: 'live' };
-    const refused = await answered(['secret', 'Hello.'], { agent: { guardrails: [onOutput(({ content }) => (content === 'secret' ? deny('no') : allow()))] }, options });
+    const refused = await answered(['secret', 'Hello.'], {
+      agent: { guardrails: [onOutput(({ content }) => (content === 'secret' ? deny('no') : allow()))] },
+      options,
+    });
     expect(refused.shown).toEqual(['secret', '-6: no', 'Hello.']);
     const rewritten = await answered(['Hello.'], { agent: { guardrails: [shout] }, options });
     expect(rewritten.shown).toEqual(['Hello.', '-6: a guardrail rewrote the answer', 'HELLO.']);
@@ -105,9 +107,14 @@ describe('an answer', () => {
       name: 'windowed',
       on: ['output'],
       window: 4,
-      rewrite: ({ content }: Subject) => (content.includes('bad') ? rewrite([{ start: content.indexOf('bad'), end: content.indexOf('bad') + 3, with: '***' }], 'bad') : allow()) as never,
+      rewrite: ({ content }: Subject) =>
+        (content.includes('bad')
+          ? rewrite([{ start: content.indexOf('bad'), end: content.indexOf('bad') + 3, with: '***' }], 'bad')
+          : allow()) as never,
     });
-    const { ends, shown } = await answered([[says('It is bad, and'), says(' it is good.'), ending({ native })]], { agent: { guardrails: [windowed] } });
+    const { ends, shown } = await answered([[says('It is bad, and'), says(' it is good.'), ending({ native })]], {
+      agent: { guardrails: [windowed] },
+    });
     expect(shown.join('')).toBe('It is ***, and it is good.');
     expect(ends).toEqual([{ ...end, status: 'ok', text: 'It is ***, and it is good.', revision: 1, stopReason: 'stop', answers: 'r' }]);
   });
@@ -189,6 +196,31 @@ describe('a structured answer', () => {
     expect(result).toMatchObject({ output: { cents: 4 } });
   });
 
+  it('is no value where the agent wants none, and none beside calls', async () => {
+    expect((await answered(['{"cents":5}'])).ends[0]).not.toHaveProperty('value');
+    const { ends } = await answered([[says('{"cents":5}'), calls('look')], '{"cents":5}'], {
+      agent: { output, guardrails: [onOutput(() => allow())] },
+    });
+    expect(ends.map(({ value }) => value)).toEqual([undefined, { cents: 5 }]);
+  });
+
+  it('alone must keep its form where a guardrail rewrites: words beside calls and reasoning are free', async () => {
+    const mends = mending('output', ({ content }) => (content.startsWith('{') ? allow() : rewrite('Well.', 'softer')));
+    const beside = await answered([[says('So.'), calls('look')], '{"cents":5}'], { agent: { output, guardrails: [mends] } });
+    expect(beside.ends.map(({ text }) => text)).toEqual(['Well.', '{"cents":5}']);
+    const thought = await answered([[thinks('Hm.'), says('{"cents":5}')]], {
+      agent: { output, guardrails: [mends] },
+      options: { reasoning: 'show' },
+    });
+    expect(thought.ends).toMatchObject([{ status: 'ok', reasoning: 'Well.', value: { cents: 5 } }]);
+  });
+
+  it('is refused where a rewrite makes no sense', async () => {
+    const odd = mending('output', ({ content }) => (content === 'So.' ? rewrite([{ start: 2, end: 1, with: '' }], 'odd') : allow()));
+    const { ends } = await answered(['So.', 'Hello.'], { agent: { guardrails: [odd] } });
+    expect(ends[0]).toMatchObject({ status: 'refused', refusal: { by: 'mends', failed: true } });
+  });
+
   it('is void where the run was stopped while its schema looked at it', async () => {
     const controller = new AbortController();
     const slow = z.object({ cents: z.number() }).refine(() => new Promise<boolean>(() => undefined));
@@ -202,7 +234,10 @@ describe('a structured answer', () => {
 
   it('is taken when its schema has looked at it for a while', async () => {
     const slow = z.object({ cents: z.number() }).refine(async () => true);
-    expect((await answered(['{"cents":5}'], { agent: { output: slow } })).result).toMatchObject({ status: 'completed', output: { cents: 5 } });
+    expect((await answered(['{"cents":5}'], { agent: { output: slow } })).result).toMatchObject({
+      status: 'completed',
+      output: { cents: 5 },
+    });
   });
 });
 
@@ -231,7 +266,9 @@ describe('the message of the provider', () => {
   });
 
   it('is dropped where shown reasoning was rewritten, and kept where it passed', async () => {
-    const onlyReasoning = mending('output', (subject) => ((subject as OutputSubject).kind === 'reasoning' ? rewrite('Hm!', 'short') : allow()));
+    const onlyReasoning = mending('output', (subject) =>
+      (subject as OutputSubject).kind === 'reasoning' ? rewrite('Hm!', 'short') : allow(),
+    );
     const turn: Turn = [thinks('Hm.'), says('So.'), ending({ native })];
     const rewritten = await answered([turn], { agent: { guardrails: [onlyReasoning] }, options: { reasoning: 'show' } });
     expect(rewritten.ends[0]).toMatchObject({ text: 'So.', reasoning: 'Hm!' });
@@ -281,7 +318,11 @@ describe('shown reasoning', () => {
 
   it.each([
     ['refused', deny('not this'), { action: 'deny', surface: 'output', by: 'sees', reason: 'not this' }],
-    ['one that a person would have to see', ask('look'), { action: 'ask', surface: 'output', by: 'sees', reason: 'look (shown reasoning cannot wait for a person)' }],
+    [
+      'one that a person would have to see',
+      ask('look'),
+      { action: 'ask', surface: 'output', by: 'sees', reason: 'look (shown reasoning cannot wait for a person)' },
+    ],
   ])('takes the answer with it where it is %s', async (_what, verdict, refusal) => {
     const sees = onOutput(({ kind }) => (kind === 'reasoning' ? verdict : allow()));
     const { ends, shown } = await answered([turn, 'Hello.'], { agent: { guardrails: [sees] }, options });
@@ -301,7 +342,11 @@ describe('shown reasoning', () => {
   it('is void where the run was stopped while a guardrail looked at it', async () => {
     const controller = new AbortController();
     const sees = defineGuardrail({ name: 'sees', on: ['output'], check: () => new Promise(() => undefined) });
-    const running = run(agentOf({ model: scripted(turn), guardrails: [sees] }), 'hello', { runId: 'r1', signal: controller.signal, reasoning: 'show' });
+    const running = run(agentOf({ model: scripted(turn), guardrails: [sees] }), 'hello', {
+      runId: 'r1',
+      signal: controller.signal,
+      reasoning: 'show',
+    });
     await settle();
     controller.abort();
     expect(endsOf((await running).log)).toEqual([{ ...end, status: 'aborted', chars: 3 }]);
@@ -340,7 +385,10 @@ describe('an answer that a person is to see', () => {
 
   it('waits without its reasoning where that is hidden, and without the message of the provider where it was rewritten', async () => {
     const { kept, store } = quarantine();
-    await answered([[thinks('Hm.'), says('So.'), ending({ native })]], { agent: { guardrails: [shout, asks] }, options: { quarantine: store } });
+    await answered([[thinks('Hm.'), says('So.'), ending({ native })]], {
+      agent: { guardrails: [shout, asks] },
+      options: { quarantine: store },
+    });
     expect(kept.get('r1/1')).toMatchObject({ text: 'SO.', answer: { text: 'So.', reasoning: '' } });
     expect(kept.get('r1/1')).not.toHaveProperty('answer.native');
   });
@@ -348,7 +396,10 @@ describe('an answer that a person is to see', () => {
   it('waits without the message of the provider where its reasoning was rewritten', async () => {
     const { kept, store } = quarantine();
     const mends = mending('output', (subject) => ((subject as OutputSubject).kind === 'reasoning' ? rewrite('Hm!', 'short') : allow()));
-    await answered([[thinks('Hm.'), says('So.'), ending({ native })]], { agent: { guardrails: [mends, asks] }, options: { quarantine: store, reasoning: 'show' } });
+    await answered([[thinks('Hm.'), says('So.'), ending({ native })]], {
+      agent: { guardrails: [mends, asks] },
+      options: { quarantine: store, reasoning: 'show' },
+    });
     expect(kept.get('r1/1')).toMatchObject({ answer: { reasoning: 'Hm!' } });
     expect(kept.get('r1/1')).not.toHaveProperty('answer.native');
   });
@@ -356,7 +407,11 @@ describe('an answer that a person is to see', () => {
   it('is void where the run was stopped before it lay there', async () => {
     const controller = new AbortController();
     const store = { ...quarantine().store, put: () => new Promise<void>(() => undefined) };
-    const running = run(agentOf({ model: scripted('So.'), guardrails: [asks] }), 'hello', { runId: 'r1', signal: controller.signal, quarantine: store });
+    const running = run(agentOf({ model: scripted('So.'), guardrails: [asks] }), 'hello', {
+      runId: 'r1',
+      signal: controller.signal,
+      quarantine: store,
+    });
     for (let turns = 0; turns < 20; turns += 1) await settle();
     controller.abort();
     expect(endsOf((await running).log)).toEqual([{ ...end, status: 'aborted', chars: 3, answers: 'k' }]);
@@ -367,24 +422,52 @@ describe('an answer that a person is to see', () => {
     const options = { quarantine: store, release: 'live', reasoning: 'show' } as const;
     const asked = await answered([[thinks('Hm.'), says('So.'), ending({ native })]], { agent: { guardrails: [asks] }, options });
     const told: RunEvent[] = [];
-    const done = await resume(asked.agent, asked.result.log, { ...options, decisions: { 'r1/p1': 'approve' }, observers: [(event: RunEvent) => told.push(event)] });
+    const done = await resume(asked.agent, asked.result.log, {
+      ...options,
+      decisions: { 'r1/p1': 'approve' },
+      observers: [(event: RunEvent) => told.push(event)],
+    });
     expect(done).toMatchObject({ status: 'completed', text: 'So.' });
     expect(shownOf(told)).toEqual(['(Hm.)', 'So.']);
-    expect(endsOf(done.log)).toMatchObject([{ status: 'ok', text: 'So.', reasoning: 'Hm.', native: { provider: 'maker', message: native } }]);
+    expect(endsOf(done.log)).toMatchObject([
+      { status: 'ok', text: 'So.', reasoning: 'Hm.', native: { provider: 'maker', message: native } },
+    ]);
   });
 
   it('goes on waiting where the run is stopped while it is judged again', async () => {
     const { store } = quarantine();
     const asked = await answered(['So.'], { agent: { guardrails: [asks] }, options: { quarantine: store } });
     const controller = new AbortController();
-    const hangs = defineGuardrail({ name: 'sees', on: ['output'], check: () => new Promise(() => undefined) });
+    const begun = gate<void>();
+    const hangs = defineGuardrail({
+      name: 'sees',
+      on: ['output'],
+      check: () => {
+        begun.resolve();
+        return new Promise(() => undefined);
+      },
+    });
     const again = agentOf({ model: scripted('So.'), tools: [look], guardrails: [hangs] });
     const running = resume(again, asked.result.log, { quarantine: store, decisions: { 'r1/p1': 'approve' }, signal: controller.signal });
-    for (let turns = 0; turns < 20; turns += 1) await settle();
+    await begun.promise;
     controller.abort();
     const stopped = await running;
     expect(stopped.status).toBe('cancelled');
     expect(endsOf(stopped.log)).toEqual([]);
+  });
+
+  it('is not put to rewrites again once it was approved', async () => {
+    const { store } = quarantine();
+    let asked = 0;
+    const counts = mending('output', () => {
+      asked += 1;
+      return allow();
+    });
+    const waiting = await answered(['So.'], { agent: { guardrails: [counts, asks] }, options: { quarantine: store } });
+    expect(await resume(waiting.agent, waiting.result.log, { quarantine: store, decisions: { 'r1/p1': 'approve' } })).toMatchObject({
+      status: 'completed',
+    });
+    expect(asked).toBe(1);
   });
 
   it('that flowed through windows is judged whole once it was approved', async () => {
@@ -411,9 +494,12 @@ describe('the calls of an answer', () => {
   });
 
   it('do not run in the last answer after a limit', async () => {
-    const { ends, result } = await answered([[calls('look')], [says('So.'), calls('look', { at: 'sky' }), calls('made_up'), ending({ native, stopReason: 'tools' })]], {
-      options: { limits: { turns: 1 }, onLimit: 'finalize' },
-    });
+    const { ends, result } = await answered(
+      [[calls('look')], [says('So.'), calls('look', { at: 'sky' }), calls('made_up'), ending({ native, stopReason: 'tools' })]],
+      {
+        options: { limits: { turns: 1 }, onLimit: 'finalize' },
+      },
+    );
     expect(result).toMatchObject({ status: 'exhausted', limit: 'turns' });
     const summary = 'This call was not started: the limit of the run is reached.';
     const call = (id: string, name: string) => ({
@@ -437,7 +523,10 @@ describe('the calls of an answer', () => {
   it('are void with the answer where the run was stopped while they were judged', async () => {
     const controller = new AbortController();
     const sees = defineGuardrail({ name: 'sees', on: ['toolInput'], check: () => new Promise(() => undefined) });
-    const running = run(agentOf({ model: scripted([says('So.'), calls('look')]), tools: [look], guardrails: [sees] }), 'hello', { runId: 'r1', signal: controller.signal });
+    const running = run(agentOf({ model: scripted([says('So.'), calls('look')]), tools: [look], guardrails: [sees] }), 'hello', {
+      runId: 'r1',
+      signal: controller.signal,
+    });
     await settle();
     controller.abort();
     expect(endsOf((await running).log)).toEqual([{ ...end, status: 'aborted', chars: 3 }]);
@@ -460,7 +549,10 @@ describe('the calls of an answer', () => {
   });
 
   it('keep a message of the provider where a handoff leaves out fields that are absent', async () => {
-    const order = handoff(agentOf({ name: 'billing' }), { name: 'to_billing', input: z.object({ cents: z.number(), note: z.string().optional() }) });
+    const order = handoff(agentOf({ name: 'billing' }), {
+      name: 'to_billing',
+      input: z.object({ cents: z.number(), note: z.string().optional() }),
+    });
     const model = [calls('to_billing', { cents: 5, note: null }), ending({ native, stopReason: 'tools' })];
     const { ends } = await answered([model], { agent: { handoffs: [order] } });
     expect(ends[0]?.calls[0]?.input).toEqual({ cents: 5 });
@@ -469,7 +561,9 @@ describe('the calls of an answer', () => {
 
   it('drop the message of the provider where a handoff could not be read', async () => {
     const call: ModelCall = { name: 'transfer_to_billing', unparsable: '' };
-    const { ends } = await answered([[{ type: 'tool.call', call }, ending({ native, stopReason: 'tools' })]], { agent: { handoffs: [agentOf({ name: 'billing' })] } });
+    const { ends } = await answered([[{ type: 'tool.call', call }, ending({ native, stopReason: 'tools' })]], {
+      agent: { handoffs: [agentOf({ name: 'billing' })] },
+    });
     expect(ends[0]?.calls[0]).toMatchObject({ kind: 'handoff', input: {} });
     expect(ends[0]).not.toHaveProperty('native');
   });

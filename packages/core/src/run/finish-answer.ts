@@ -140,7 +140,7 @@ function judgeText(open: Open): Ruling<AnswerValue> | Promise<Ruling<AnswerValue
   const { handle, answer, finishing, id, isFinal } = open;
   const { text } = answer;
   if (text === '') return { value: { text, value: undefined }, revision: 0, refusal: undefined, asks: [], isStopped: false };
-  if (finishing.release.mode === 'window' && finishing.approvedRevision === undefined) return finishWindow(open);
+  if (finishing.release.mode === 'window') return finishWindow(open);
   const { output: schema } = standNow(handle).agent;
   const value = schema && isFinal ? readJson(text, schema).value : undefined;
   const { label, approvedRevision } = finishing;
@@ -177,9 +177,9 @@ async function findMisfit(handle: RunHandle, schema: CompiledSchema, { text, val
 }
 
 function show({ handle, finishing }: Open, ruling: Ruling<AnswerValue>, reasoning: Reasoning): void {
-  const { turn, release, isReasoningShown, approvedRevision } = finishing;
+  const { turn, release, isReasoningShown } = finishing;
   if (reasoning.text !== undefined && !isReasoningShown) handle.emit({ type: 'reasoning.delta', turn, text: reasoning.text });
-  if (release.mode === 'hold' || approvedRevision !== undefined) release.show(ruling.value.text);
+  if (release.mode === 'hold') release.show(ruling.value.text);
   else if (release.mode === 'live' && ruling.revision > 0) {
     release.retract('a guardrail rewrote the answer');
     release.show(ruling.value.text);
@@ -189,8 +189,7 @@ function show({ handle, finishing }: Open, ruling: Ruling<AnswerValue>, reasonin
 function tellCalls(handle: RunHandle, calls: readonly RecordedCall[]): void {
   if (handle.root.channel === undefined && handle.root.observers === undefined) return;
   for (const call of calls) {
-    if (call.end === undefined && call.kind !== 'unknown')
-      handle.emit({ type: 'tool.delta', callId: call.id, tool: call.name, text: JSON.stringify(call.input) });
+    if (call.end === undefined) handle.emit({ type: 'tool.delta', callId: call.id, tool: call.name, text: JSON.stringify(call.input) });
   }
 }
 

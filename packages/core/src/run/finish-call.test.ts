@@ -29,10 +29,13 @@ function endOf(handle: RunHandle): Partial<ToolEndEvent> {
 
 /** A call of the tool `look` that has given an outcome: what became of it. */
 async function finished(outcome: Outcome, { more = {}, agent = {}, options = {} }: Making = {}) {
-  const handle = await answered(agentOf({ model: scripted([calls('look', { at: 'sky' })]), tools: [tool('look', () => 1, more)], ...agent }), {
-    clock: new HandClock(),
-    ...options,
-  });
+  const handle = await answered(
+    agentOf({ model: scripted([calls('look', { at: 'sky' })]), tools: [tool('look', () => 1, more)], ...agent }),
+    {
+      clock: new HandClock(),
+      ...options,
+    },
+  );
   await finishCall(openCall(handle), outcome);
   return { handle, event: endOf(handle) };
 }
@@ -61,7 +64,15 @@ describe('a result', () => {
   it('that is a value is recorded as its JSON, and as one', async () => {
     const { event } = await finished(given({ colour: 'blue' }), { more: { flow: { effect: 'read', results: 'trusted' } } });
     const trusted = { origin: 'tool:look', integrity: 'trusted' };
-    expect(event).toEqual({ ...base, status: 'ok', content: '{"colour":"blue"}', label: trusted, revision: 0, chars: 17, structured: true });
+    expect(event).toEqual({
+      ...base,
+      status: 'ok',
+      content: '{"colour":"blue"}',
+      label: trusted,
+      revision: 0,
+      chars: 17,
+      structured: true,
+    });
   });
 
   it('is recorded in the form that a guardrail gave it', async () => {
@@ -92,7 +103,9 @@ describe('a result', () => {
   });
 
   it('is withheld where a guardrail denies it, and the run goes on', async () => {
-    const { event, handle } = await finished(given('blue'), { agent: { guardrails: [shout('toolOutput'), onOutput(() => deny('too loud'))] } });
+    const { event, handle } = await finished(given('blue'), {
+      agent: { guardrails: [shout('toolOutput'), onOutput(() => deny('too loud'))] },
+    });
     const refusal = { action: 'deny', surface: 'toolOutput', by: 'looks', reason: 'too loud' };
     const words = observation('error', 'denied', 'look ran; its result was withheld: too loud');
     expect(event).toEqual({ ...base, ...words, label: core, refusal, revision: 1, chars: 0, answers: 'rd' });
@@ -130,7 +143,12 @@ describe('a result', () => {
     expect(lastEvent(handle)?.type).not.toBe('tool.end');
     await clock.pass(1);
     await finishing;
-    expect(endOf(handle)).toEqual({ ...base, ...unknownEnd('look', 'the run was stopped before its result was judged'), revision: 0, chars: 0 });
+    expect(endOf(handle)).toEqual({
+      ...base,
+      ...unknownEnd('look', 'the run was stopped before its result was judged'),
+      revision: 0,
+      chars: 0,
+    });
   });
 });
 
@@ -285,7 +303,15 @@ describe('the result of a tool that ends the run', () => {
 
   it('is the answer', async () => {
     const { event } = await finished(given('Paid.'), { more });
-    expect(event).toEqual({ ...base, status: 'ok', content: 'Paid.', label, revision: 0, chars: 5, answer: { text: 'Paid.', revision: 0 } });
+    expect(event).toEqual({
+      ...base,
+      status: 'ok',
+      content: 'Paid.',
+      label,
+      revision: 0,
+      chars: 5,
+      answer: { text: 'Paid.', revision: 0 },
+    });
   });
 
   it('is the answer as text, where the agent wants no other form', async () => {
@@ -327,7 +353,13 @@ describe('the result of a tool that ends the run', () => {
       { ...subject, value: '{"cents":5}' },
     ]);
     expect(Object.isFrozen(seen[0])).toBe(true);
-    expect(handle.root.events.at(-2)).toMatchObject({ type: 'guard.verdict', surface: 'output', subject: 'r1/1.0', revision: 0, phase: 'check' });
+    expect(handle.root.events.at(-2)).toMatchObject({
+      type: 'guard.verdict',
+      surface: 'output',
+      subject: 'r1/1.0',
+      revision: 0,
+      phase: 'check',
+    });
     expect(lastEvent(handle)).toMatchObject({ answers: 'a' });
   });
 
@@ -376,7 +408,9 @@ describe('the result of a tool that ends the run', () => {
     const clock = new HandClock();
     const verdict = gate<ReturnType<typeof allow>>();
     const sees = defineGuardrail({ name: 'sees', on: ['output'], check: () => verdict.promise });
-    const handle = await answered(agentOf({ model: scripted([calls('look')]), tools: [tool('look', () => 1, more)], guardrails: [sees] }), { clock });
+    const handle = await answered(agentOf({ model: scripted([calls('look')]), tools: [tool('look', () => 1, more)], guardrails: [sees] }), {
+      clock,
+    });
     const finishing = finishCall(openCall(handle), given('paid'));
     await settle();
     handle.abort({ kind: 'cancel', reason: undefined });

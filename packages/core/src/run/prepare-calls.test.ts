@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { agentOf, answered, calls, entered, eventsOf, gate, scripted, settle, tool } from '../../test/scene.js';
-import { agentSpecOf } from '../define/definition.js';
 import { asTool } from '../define/as-tool.js';
+import { agentSpecOf } from '../define/definition.js';
 import { defineGuardrail } from '../define/guardrail.js';
 import { handoff } from '../define/handoff.js';
 import { defineTool } from '../define/tool.js';
@@ -10,8 +10,8 @@ import type { HandoffSubject, Subject, ToolInputSubject } from '../define/types.
 import { allow, ask, deny, halt, rewrite } from '../define/verdict.js';
 import type { JsonValue, ModelCall, ModelEvent } from '../model/types.js';
 import type { RecordedCall } from '../state/events.js';
-import { handoffGuards, nameOfUnknown, prepareCalls, rewriteObject, runsOnce } from './prepare-calls.js';
 import type { RunHandle } from './handle.js';
+import { handoffGuards, nameOfUnknown, prepareCalls, rewriteObject, runsOnce } from './prepare-calls.js';
 import { callModel } from './stages/call-model.js';
 import { guardInput } from './stages/guard-input.js';
 
@@ -125,7 +125,15 @@ describe('a call that cannot run', () => {
 
   it('is not given a number that an earlier process may have given', async () => {
     const { handle } = await prepared([calls('nothing', { a: 1 })]);
-    const answer = { text: '', reasoning: '', calls: [{ name: 'nothing', input: { a: 2 } }], native: undefined, usage: { requests: 1 }, stopReason: 'tools', provider: 'm' } as const;
+    const answer = {
+      text: '',
+      reasoning: '',
+      calls: [{ name: 'nothing', input: { a: 2 } }],
+      native: undefined,
+      usage: { requests: 1 },
+      stopReason: 'tools',
+      provider: 'm',
+    } as const;
     const finishing = { turn: 4, names: new Map(), isFinal: false, release: undefined as never, label, isReasoningShown: false };
     const again = async (): Promise<number | undefined> => (await prepareCalls(handle, answer, finishing))[0]?.variant;
     expect(await again()).toBe(2);
@@ -137,7 +145,11 @@ describe('a call that cannot run', () => {
   it('keeps a name that an agent of the run has, and no other', async () => {
     const billing = agentOf({ name: 'billing', tools: [tool('refund', () => 1)], handoffs: ['desk'] });
     const { recorded } = await prepared([calls('refund'), calls('transfer_to_desk'), calls('made_up')], { handoffs: [billing] });
-    expect(recorded.map(({ name, kind }) => `${name} ${kind}`)).toEqual(['refund unknown', 'transfer_to_desk unknown', 'unknown_tool unknown']);
+    expect(recorded.map(({ name, kind }) => `${name} ${kind}`)).toEqual([
+      'refund unknown',
+      'transfer_to_desk unknown',
+      'unknown_tool unknown',
+    ]);
     const handle = { agents: new Map([['desk', agentSpecOf(agentOf(), '')]]) } as unknown as RunHandle;
     expect(nameOfUnknown(handle, 'look')).toBe('unknown_tool');
   });
@@ -148,15 +160,27 @@ describe('a call that cannot run', () => {
     ['is a text', calls('pay', 'x'), 'pay: the arguments must be a JSON object.'],
     ['is nothing', calls('pay', null), 'pay: the arguments must be a JSON object.'],
     ['is missing', unparsable('pay', ' '), 'pay: the arguments are missing. Send one JSON object.'],
-    ['is broken', unparsable('pay', '{"cents":5'), expect.stringMatching(/^pay: the arguments are not valid JSON: .*\. Send one JSON object\.$/)],
+    [
+      'is broken',
+      unparsable('pay', '{"cents":5'),
+      expect.stringMatching(/^pay: the arguments are not valid JSON: .*\. Send one JSON object\.$/),
+    ],
   ])('is told where its input %s, and may be made again', async (_what, event, summary) => {
     const { first } = await prepared([event], { tools: [tool('pay', () => 1, { input: z.object({ cents: z.number() }) })] });
     expect(summaryOf(first)).toEqual(summary);
-    expect(first).toMatchObject({ name: 'pay', input: {}, kind: 'tool', revision: 0, end: { status: 'error', errorClass: 'invalid_input', retryable: true } });
+    expect(first).toMatchObject({
+      name: 'pay',
+      input: {},
+      kind: 'tool',
+      revision: 0,
+      end: { status: 'error', errorClass: 'invalid_input', retryable: true },
+    });
   });
 
   it('is none where nothing was given and nothing is needed', async () => {
-    const { first } = await prepared([unparsable('pay', ' ')], { tools: [tool('pay', () => 1, { input: z.object({ cents: z.number().optional() }) })] });
+    const { first } = await prepared([unparsable('pay', ' ')], {
+      tools: [tool('pay', () => 1, { input: z.object({ cents: z.number().optional() }) })],
+    });
     expect(first).toStrictEqual({ id: '1.0', name: 'pay', input: {}, kind: 'tool', revision: 0 });
   });
 
@@ -215,7 +239,14 @@ describe('the guardrails of a call', () => {
   it('may rewrite it: the fields that changed are told', async () => {
     const mends = mending('toolInput', () => rewrite({ at: 'sea', far: true }, 'nearer'));
     const { first, handle } = await prepared([calls('look', { at: 'sky', far: true })], { guardrails: [mends] });
-    expect(first).toStrictEqual({ id: '1.0', name: 'look', input: { at: 'sea', far: true }, kind: 'tool', revision: 1, changedFields: ['at'] });
+    expect(first).toStrictEqual({
+      id: '1.0',
+      name: 'look',
+      input: { at: 'sea', far: true },
+      kind: 'tool',
+      revision: 1,
+      changedFields: ['at'],
+    });
     expect(handle.inputs?.get('1.0')).toEqual({ raw: { at: 'sea', far: true }, parsed: { at: 'sea', far: true } });
     expect(Object.isFrozen(handle.inputs?.get('1.0')?.raw)).toBe(true);
     expect(Object.isFrozen(first.changedFields)).toBe(true);
@@ -225,7 +256,10 @@ describe('the guardrails of a call', () => {
     ['at once', z.object({ cents: z.number() })],
     ['later', z.object({ cents: z.number() }).refine(async () => true)],
   ])('may rewrite it to what its schema takes %s, parsed anew', async (_when, input) => {
-    const rewriting = (to: object) => ({ tools: [tool('pay', () => 1, { input })], guardrails: [mending('toolInput', () => rewrite(to, 'less'))] });
+    const rewriting = (to: object) => ({
+      tools: [tool('pay', () => 1, { input })],
+      guardrails: [mending('toolInput', () => rewrite(to, 'less'))],
+    });
     const fits = await prepared([calls('pay', { cents: 5 })], rewriting({ cents: 4 }));
     expect(fits.first).toMatchObject({ input: { cents: 4 }, revision: 1 });
     expect(fits.handle.inputs?.get('1.0')).toEqual({ raw: { cents: 4 }, parsed: { cents: 4 } });
@@ -298,7 +332,13 @@ describe('a handoff', () => {
   it.each([
     ['its arguments', handoff(billing, { input: z.object({ cents: z.number() }) }), { cents: 5 }, '{"cents":5}', { cents: 5 }],
     ['who hands over where it has none', billing, {}, 'Handed off from desk.', {}],
-    ['what its author makes of them', handoff(billing, { brief: (given: object) => `Bill ${JSON.stringify(given)}` }), { cents: 5 }, 'Bill {"cents":5}', {}],
+    [
+      'what its author makes of them',
+      handoff(billing, { brief: (given: object) => `Bill ${JSON.stringify(given)}` }),
+      { cents: 5 },
+      'Bill {"cents":5}',
+      {},
+    ],
     ['its author’s text', handoff(billing, { brief: 'Bill it.' }), { cents: 5 }, 'Bill it.', {}],
   ])('tells %s', async (_what, entry, input, brief, recorded) => {
     const { first } = await prepared([calls('transfer_to_billing', input, 'c1')], { handoffs: [entry] });
@@ -347,21 +387,33 @@ describe('a handoff', () => {
     ]);
     expect(Object.isFrozen(seen[0])).toBe(true);
     expect(first).toMatchObject({ input: {}, revision: 1, handoff: { to: 'billing', brief }, asks: [{ by: 'sees', reason: 'look' }] });
-    expect(eventsOf(handle.root, 'guard.verdict').map(({ subject, revision }) => `${subject}@${revision}`)).toEqual(['r1/1.0@0', 'r1/1.0@1']);
+    expect(eventsOf(handle.root, 'guard.verdict').map(({ subject, revision }) => `${subject}@${revision}`)).toEqual([
+      'r1/1.0@0',
+      'r1/1.0@1',
+    ]);
   });
 
   it('has no wish for a person where none is wanted', async () => {
-    const { first } = await prepared([calls('transfer_to_billing')], { handoffs: [billing], guardrails: [guard('handoff', () => allow())] });
+    const { first } = await prepared([calls('transfer_to_billing')], {
+      handoffs: [billing],
+      guardrails: [guard('handoff', () => allow())],
+    });
     expect(first).not.toHaveProperty('asks');
   });
 
   it('may be refused, or rewritten to nothing that makes sense', async () => {
-    const denied = await prepared([calls('transfer_to_billing')], { handoffs: [billing], guardrails: [guard('handoff', () => deny('stay'))] });
+    const denied = await prepared([calls('transfer_to_billing')], {
+      handoffs: [billing],
+      guardrails: [guard('handoff', () => deny('stay'))],
+    });
     expect(denied.first).toMatchObject({ kind: 'handoff', end: { status: 'denied', refusal: { by: 'sees' } } });
     const odd = mending('handoff', () => rewrite([{ start: 5, end: 2, with: '' }], 'odd'));
     const broken = await prepared([calls('transfer_to_billing')], { handoffs: [billing], guardrails: [odd] });
     expect(broken.first.end).toMatchObject({ status: 'denied', refusal: { by: 'mends', failed: true } });
-    const halted = await prepared([calls('transfer_to_billing')], { handoffs: [billing], guardrails: [guard('handoff', () => halt('no'))] });
+    const halted = await prepared([calls('transfer_to_billing')], {
+      handoffs: [billing],
+      guardrails: [guard('handoff', () => halt('no'))],
+    });
     expect(halted.handle.stop).toEqual({ kind: 'halt' });
   });
 
@@ -370,12 +422,17 @@ describe('a handoff', () => {
     const halts = defineGuardrail({ name: 'halts', on: ['toolInput'], check: () => halt('no more') });
     const { recorded } = await prepared([calls('transfer_to_billing'), calls('look')], { handoffs: [billing], guardrails: [late, halts] });
     expect(recorded.map((call) => call.end?.status)).toEqual(['aborted', 'denied']);
-    const allowed = await prepared([calls('transfer_to_billing')], { handoffs: [billing], guardrails: [guard('handoff', async () => allow())] });
+    const allowed = await prepared([calls('transfer_to_billing')], {
+      handoffs: [billing],
+      guardrails: [guard('handoff', async () => allow())],
+    });
     expect(allowed.first.handoff).toEqual({ to: 'billing', brief: 'Handed off from desk.' });
   });
 
   it('is tried once in an answer: the later ones are told so', async () => {
-    const { recorded } = await prepared([calls('look'), calls('transfer_to_billing'), calls('transfer_to_billing', {}, 'c2')], { handoffs: [billing] });
+    const { recorded } = await prepared([calls('look'), calls('transfer_to_billing'), calls('transfer_to_billing', {}, 'c2')], {
+      handoffs: [billing],
+    });
     expect(recorded.map((call) => call.end?.status)).toEqual([undefined, undefined, 'aborted']);
     expect(summaryOf(recorded[2])).toBe('Only the first handoff of an answer is tried, and this was a later one.');
     expect(recorded[2]).toMatchObject({ id: '1.2', providerId: 'c2', kind: 'handoff', input: {} });
@@ -398,7 +455,14 @@ describe('a declared write or send', () => {
   const copies = (recorded: readonly RecordedCall[]) => recorded.map(({ copyOf }) => copyOf);
 
   it('that stands twice in an answer is marked as a copy of the first', async () => {
-    const events = [calls('pay', { a: 1, b: 2 }), calls('look', { a: 1 }), calls('pay', { a: 2 }), calls('pay', { b: 2, a: 1 }), calls('look', { a: 1 }), calls('pay', { a: 2 })];
+    const events = [
+      calls('pay', { a: 1, b: 2 }),
+      calls('look', { a: 1 }),
+      calls('pay', { a: 2 }),
+      calls('pay', { b: 2, a: 1 }),
+      calls('look', { a: 1 }),
+      calls('pay', { a: 2 }),
+    ];
     const { recorded } = await prepared(events, { tools: [pay, look] });
     expect(copies(recorded)).toEqual([undefined, undefined, undefined, '1.0', undefined, '1.2']);
     expect(recorded[3]).toStrictEqual({ id: '1.3', name: 'pay', input: { b: 2, a: 1 }, kind: 'tool', revision: 0, copyOf: '1.0' });
@@ -408,7 +472,10 @@ describe('a declared write or send', () => {
   it('is no copy of another tool’s call, nor of one that does not run', async () => {
     const other = tool('give', () => 1, { flow: { effect: 'write' } });
     const sees = guard('toolInput', ({ callId }: ToolInputSubject) => (callId === '1.1' ? deny('no') : allow()));
-    const { recorded } = await prepared([calls('give'), calls('pay'), calls('pay'), calls('give')], { tools: [pay, other], guardrails: [sees] });
+    const { recorded } = await prepared([calls('give'), calls('pay'), calls('pay'), calls('give')], {
+      tools: [pay, other],
+      guardrails: [sees],
+    });
     expect(copies(recorded)).toEqual([undefined, undefined, undefined, '1.0']);
   });
 
@@ -436,7 +503,14 @@ describe('a rewrite of an object', () => {
     ['its text', '{"c":1}', { c: 1 }],
     ['spans of its text', [{ start: 6, end: 7, with: 'y' }], { a: 'y', b: 1 }],
     ['no spans', [], raw],
-    ['spans that overlap', [{ start: 6, end: 7, with: 'y' }, { start: 6, end: 8, with: 'z' }], undefined],
+    [
+      'spans that overlap',
+      [
+        { start: 6, end: 7, with: 'y' },
+        { start: 6, end: 8, with: 'z' },
+      ],
+      undefined,
+    ],
     ['spans that break it', [{ start: 0, end: 1, with: '' }], undefined],
     ['a list', '[1]', undefined],
     ['a text that is no JSON', 'x', undefined],

@@ -10,14 +10,18 @@ import type { Approval } from '../state/events.js';
 import { approvalOf, changedFields, requestCallApproval, requestHandoffApproval } from './request-approval.js';
 import { resume, run } from './run.js';
 
-const asks = [{ by: 'sees', reason: 'look' }, { by: 'approval', reason: 'pay needs an approval' }] as const;
+const asks = [
+  { by: 'sees', reason: 'look' },
+  { by: 'approval', reason: 'pay needs an approval' },
+] as const;
 const mails = tool('read_mail', () => 'Mail.');
 const pay = tool('pay', () => 'Paid.', { flow: { effect: 'send', authority: ['cents'] } });
 const mending = (surface: 'toolInput' | 'handoff', name: string, make: (subject: Subject) => unknown, more: object = {}) =>
   defineGuardrail({ name, on: [surface], rewrite: make as () => ReturnType<typeof rewrite>, ...more } as never);
 const trusted = { origin: 'agent:desk', integrity: 'trusted' } as const;
 
-const paying = (more: object = {}, input: object = { cents: 5 }) => answered(agentOf({ model: scripted([calls('pay', input as never)]), tools: [pay, mails], ...more }));
+const paying = (more: object = {}, input: object = { cents: 5 }) =>
+  answered(agentOf({ model: scripted([calls('pay', input as never)]), tools: [pay, mails], ...more }));
 const approvalIn = (event: unknown): Approval => (event as { approval: Approval }).approval;
 
 describe('what a person is asked about a call', () => {
@@ -72,7 +76,9 @@ describe('what a person is asked about a call', () => {
   });
 
   it('tells what guardrails rewrote on the way, in order, and what changed by it', async () => {
-    const spans = mending('toolInput', 'masks', ({ content }) => rewrite([{ start: content.indexOf('5'), end: content.indexOf('5') + 1, with: '4' }], 'less'));
+    const spans = mending('toolInput', 'masks', ({ content }) =>
+      rewrite([{ start: content.indexOf('5'), end: content.indexOf('5') + 1, with: '4' }], 'less'),
+    );
     const whole = mending('toolInput', 'notes', () => rewrite({ cents: 4, note: 'x' }, 'noted'));
     const handle = await paying({ guardrails: [spans, whole] });
     expect(await requestCallApproval(openCall(handle), { asks, mayHaveRun: false })).toMatchObject({
@@ -91,23 +97,39 @@ describe('what a person is asked about a call', () => {
 
   it('tells nothing of a rewrite that only watched, or of another call', async () => {
     const shadow = mending('toolInput', 'watches', () => rewrite({ cents: 1 }, 'would'), { shadow: true });
-    const other = mending('toolInput', 'mends', ({ content }) => (content.includes('6') ? rewrite({ cents: 7 }, 'more') : { action: 'allow' }));
+    const other = mending('toolInput', 'mends', ({ content }) =>
+      content.includes('6') ? rewrite({ cents: 7 }, 'more') : { action: 'allow' },
+    );
     const handle = await answered(
       agentOf({ model: scripted([calls('pay', { cents: 5 }), calls('pay', { cents: 6 })]), tools: [pay], guardrails: [shadow, other] }),
     );
     expect(await requestCallApproval(openCall(handle), { asks, mayHaveRun: false })).not.toHaveProperty('rewrites');
-    expect(await requestCallApproval(openCall(handle, '1.1'), { asks, mayHaveRun: false })).toMatchObject({ rewrites: [{ by: 'mends', reason: 'more' }] });
+    expect(await requestCallApproval(openCall(handle, '1.1'), { asks, mayHaveRun: false })).toMatchObject({
+      rewrites: [{ by: 'mends', reason: 'more' }],
+    });
   });
 
   it('tells of the rewrites since a person edited it, and of none before', async () => {
     const risky = tool('pay', () => 'Paid.', { approval: true });
-    const mends = mending('toolInput', 'mends', ({ content }) => (content.includes('1') ? { action: 'allow' } : rewrite(`${content.slice(0, -1)}1}`, 'longer')));
+    const mends = mending('toolInput', 'mends', ({ content }) =>
+      content.includes('1') ? { action: 'allow' } : rewrite(`${content.slice(0, -1)}1}`, 'longer'),
+    );
     const agent = agentOf({ model: scripted([calls('pay', { cents: 5 })], 'Done.'), tools: [risky], guardrails: [mends] });
     const asked = await run(agent, 'hello', { runId: 'r1' });
-    expect(approvalIn(eventsOf(asked.log, 'approval.request')[0])).toMatchObject({ revision: 1, input: { cents: 51 }, rewrites: [{ by: 'mends' }] });
+    expect(approvalIn(eventsOf(asked.log, 'approval.request')[0])).toMatchObject({
+      revision: 1,
+      input: { cents: 51 },
+      rewrites: [{ by: 'mends' }],
+    });
     const edited = await resume(agent, asked.log, { decisions: { 'r1/p1': { edit: { cents: 6 } } } });
     const second = approvalIn(eventsOf(edited.log, 'approval.request')[1]);
-    expect(second).toMatchObject({ id: 'r1/p2', revision: 3, input: { cents: 61 }, rewrites: [{ by: 'mends', reason: 'longer' }], changedFields: ['cents'] });
+    expect(second).toMatchObject({
+      id: 'r1/p2',
+      revision: 3,
+      input: { cents: 61 },
+      rewrites: [{ by: 'mends', reason: 'longer' }],
+      changedFields: ['cents'],
+    });
     expect(second.rewrites).toHaveLength(1);
   });
 
@@ -117,13 +139,31 @@ describe('what a person is asked about a call', () => {
     const verdict = handle.root.events[at];
     if (verdict?.type !== 'guard.verdict') throw new Error('no verdict');
     handle.root.events.splice(at + 1, 0, { ...verdict, reason: 'again' });
-    expect(await requestCallApproval(openCall(handle), { asks, mayHaveRun: false })).toMatchObject({ rewrites: [{ by: 'mends', reason: 'again' }] });
+    expect(await requestCallApproval(openCall(handle), { asks, mayHaveRun: false })).toMatchObject({
+      rewrites: [{ by: 'mends', reason: 'again' }],
+    });
   });
 
   it('looks no further back than the start of the run, and at one surface', async () => {
     const handle = await paying();
-    const told = { type: 'guard.verdict', guardrail: 'old', action: 'rewrite', surface: 'toolInput', subject: 'r1/1.0', revision: 0, phase: 'rewrite' };
-    const matter = { surface: 'toolInput', subject: 'r1/1.0', revision: 1, givenRevision: 0, digest: '', asks: [], label: trusted } as const;
+    const told = {
+      type: 'guard.verdict',
+      guardrail: 'old',
+      action: 'rewrite',
+      surface: 'toolInput',
+      subject: 'r1/1.0',
+      revision: 0,
+      phase: 'rewrite',
+    };
+    const matter = {
+      surface: 'toolInput',
+      subject: 'r1/1.0',
+      revision: 1,
+      givenRevision: 0,
+      digest: '',
+      asks: [],
+      label: trusted,
+    } as const;
     const events = handle.root.events as object[];
     events.unshift(told);
     (handle.state as { startSeq: number }).startSeq = 2;
@@ -143,7 +183,9 @@ describe('what a person is asked about a handoff', () => {
   it('is where it leads and with what', async () => {
     const asking = defineGuardrail({ name: 'asks', on: ['handoff'], check: () => ask('look') });
     const mends = mending('handoff', 'mends', () => rewrite('Bill it.', 'shorter'));
-    const handle = await answered(agentOf({ model: scripted([calls('transfer_to_billing')]), handoffs: [agentOf({ name: 'billing' })], guardrails: [mends, asking] }));
+    const handle = await answered(
+      agentOf({ model: scripted([calls('transfer_to_billing')]), handoffs: [agentOf({ name: 'billing' })], guardrails: [mends, asking] }),
+    );
     const call = handle.state.calls.get('1.0');
     if (call === undefined) throw new Error('no call');
     await requestHandoffApproval(handle, call, { to: 'billing', brief: 'Bill it.', revision: 1, asks });

@@ -45,7 +45,12 @@ async function pass(clock: HandClock, ms: number): Promise<void> {
   await settle();
   for (let passed = 0; passed < ms; passed += 5) await clock.pass(5);
 }
-const tooLate = (waitMs: number) => ({ code: 'RESUME_MISMATCH', isRetryable: true, details: { session: 's', waitMs }, message: expect.stringContaining(`waited ${waitMs} ms`) });
+const tooLate = (waitMs: number) => ({
+  code: 'RESUME_MISMATCH',
+  isRetryable: true,
+  details: { session: 's', waitMs },
+  message: expect.stringContaining(`waited ${waitMs} ms`),
+});
 
 describe('a run that does not queue', () => {
   it('enters at once and once, whoever is there', async () => {
