@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import type { JsonValue } from '../model/types.js';
 import { canonicalJson } from './canonical-json.js';
 
@@ -23,6 +23,21 @@ describe('canonicalJson', () => {
       '[[{"a":2,"b":1},null],"x",{"a":{"c":false,"d":0}}]',
     );
     expect(canonicalJson({ b: {}, a: [] })).toBe('{"a":[],"b":{}}');
+  });
+
+  it.each<[string, JsonValue, number]>([
+    ['in order', { a: { b: [1, { c: 2, d: null }] }, e: 'x' }, 1],
+    ['in order behind an empty name', { '': 1, a: 2 }, 1],
+    ['in order in a long list', Array.from({ length: 12 }, (_, index) => ({ a: index, b: index })), 1],
+    ['out of order', { b: 1, a: 2 }, 4],
+  ])('writes a value whose keys stand %s in so many pieces', (_what, value, pieces) => {
+    const stringify = vi.spyOn(JSON, 'stringify');
+    try {
+      canonicalJson(value);
+      expect(stringify).toHaveBeenCalledTimes(pieces);
+    } finally {
+      stringify.mockRestore();
+    }
   });
 
   it('writes what has no value as JSON does, in order or not: left out of an object, null in a list', () => {

@@ -147,6 +147,10 @@ describe('what a guardrail has passed', () => {
     expect(hasPassed([stay({ isAccepted: false })], 'run:g@', at(2))).toBe(false);
   });
 
+  it('is nothing that came after a stay in which nothing came', () => {
+    expect([1, 2].map((index) => hasPassed([stay({ end: 2 })], 'run:g@', at(index)))).toEqual([true, false]);
+  });
+
   it('is what any of the stays has passed', () => {
     const stays = [stay({ start: 0, end: 2 }), stay({ start: 2, end: 4, view: new Set() }), stay({ start: 4, end: 6, view: new Set() })];
     expect([1, 3, 5, 6].map((index) => hasPassed(stays, 'run:g@', at(index)))).toEqual([true, true, true, false]);

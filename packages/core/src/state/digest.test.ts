@@ -1,6 +1,6 @@
 import { createHash, createHmac } from 'node:crypto';
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { newSalt, saltedSha256Hex, sha256Hex } from './digest.js';
 
 describe('sha256Hex', () => {
@@ -20,6 +20,17 @@ describe('saltedSha256Hex', () => {
     expect(newSalt()).not.toBe(salt);
     expect(await saltedSha256Hex(salt, 'answer')).toBe(createHmac('sha256', salt).update('answer').digest('hex'));
     expect(await saltedSha256Hex(newSalt(), 'answer')).not.toBe(await saltedSha256Hex(salt, 'answer'));
+  });
+
+  it('makes of the salt a key that cannot be read back', async () => {
+    const importKey = vi.spyOn(globalThis.crypto.subtle, 'importKey');
+    try {
+      await saltedSha256Hex('salt', 'answer');
+      const keys = await Promise.all(importKey.mock.results.map(({ value }) => value as Promise<CryptoKey>));
+      expect(keys.map(({ extractable }) => extractable)).toEqual([false]);
+    } finally {
+      importKey.mockRestore();
+    }
   });
 
   it('is the HMAC of every text in UTF-8 under every salt', async () => {

@@ -95,6 +95,8 @@ describe('an answer with calls', () => {
     );
     expect(run.ending).toEqual({ status: 'blocked', refusal: { ...refusal, action: 'halt', reason: 'stop' } });
     expect(after(answered({ calls: [ended('1.0', 'deny', 'no')] })).ending).toBeUndefined();
+    const unknown = toolCall('1.0', { kind: 'unknown', end: { status: 'error', content: 'no such tool', label: byAgent } });
+    expect(after(answered({ calls: [unknown] })).ending).toBeUndefined();
   });
 });
 

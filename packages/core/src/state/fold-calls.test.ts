@@ -183,6 +183,13 @@ describe('a limit that kept a call from running', () => {
     expect(nested({ r: 0, x: 0 }, 'handoffs')).toEqual([undefined, undefined, 'handoffs']);
   });
 
+  it('stays hit when later calls end for other reasons', () => {
+    const ended = event('tool.end', { limit: 'toolCalls' });
+    expect(after(ended, event('tool.end', { callId: '1.1' })).limitHit).toBe('toolCalls');
+    const refused = event('handoff.refused', { callId: '1.1', limit: 'handoffs' });
+    expect(after(refused, event('handoff.refused')).limitHit).toBe('handoffs');
+  });
+
   it('counts calls that have run above against it', () => {
     const limits = { ...recordLimits(defaultLimits), toolCalls: 2 };
     const state = fold(

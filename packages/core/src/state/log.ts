@@ -1,7 +1,7 @@
 import { GuardloopError } from '../errors.js';
 import type { LogEvent } from './events.js';
 
-const types: ReadonlySet<string> = new Set<LogEvent['type']>([
+const types: ReadonlySet<unknown> = new Set<LogEvent['type']>([
   'run.start',
   'run.resume',
   'guard.verdict',
@@ -40,7 +40,7 @@ export function readLog(log: unknown): readonly LogEvent[] {
       run?: unknown;
       at?: unknown;
     };
-    if (seq !== index + 1 || typeof type !== 'string' || !types.has(type) || typeof run !== 'string' || typeof at !== 'number') {
+    if (seq !== index + 1 || !types.has(type) || typeof run !== 'string' || typeof at !== 'number') {
       throw new GuardloopError(
         'LOG_INVALID',
         `Event ${index + 1} of the log is damaged: its number, type, run or time is missing or wrong. The log must hold every event, in order, as it was written.`,

@@ -93,6 +93,10 @@ describe('a turn', () => {
     endOf(run, '1.1');
     settleTurn(run);
     expect(idsIn(run.conversation.messages)).toEqual(['r/i1', 'r/1', 'r/1.1']);
+    const ended = open(toolCall('1.0'));
+    for (const call of ended.calls.values()) call.phase = 'ended';
+    closeTurn(ended);
+    expect(ended).toMatchObject({ openIndex: -1, answer: undefined, conversation: { messages: [{ id: 'r/i1' }, { id: 'r/1' }] } });
   });
 });
 

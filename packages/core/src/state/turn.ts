@@ -1,7 +1,7 @@
 import type { Label, Message, ToolMessage } from '../model/types.js';
 import { addMessage, frozen, withoutCall, withoutNative } from './conversation.js';
 import type { CallEnd } from './events.js';
-import type { CallState, RunState } from './state.js';
+import type { RunState } from './state.js';
 import { noCalls } from './state.js';
 
 /** Once all calls of the answer have ended, their results enter the transcript, in call order. */
@@ -36,20 +36,15 @@ export function settleTurn(run: RunState): void {
   for (const { call, end } of run.calls.values()) if (end) addMessage(conversation, observation(call.id, call.name, end));
 }
 
-const isEdited = ({ call, revision }: CallState): boolean => revision !== call.revision;
-
 function wasEdited({ calls }: RunState): boolean {
-  for (const call of calls.values()) if (isEdited(call)) return true;
+  for (const call of calls.values()) if (call.revision !== call.call.revision) return true;
   return false;
 }
 
 /** The open answer, with the inputs that ran: where a person edited one, the provider's own message is void. */
 function settledAnswer(run: RunState, message: Message): Message {
   if (message.role !== 'assistant' || !wasEdited(run)) return message;
-  const calls = message.calls.map((each) => {
-    const call = run.calls.get(each.id);
-    return call && isEdited(call) ? { ...each, input: call.input } : each;
-  });
+  const calls = message.calls.map((each) => ({ ...each, input: run.calls.get(each.id)?.input ?? each.input }));
   const { id, agent, text, label } = message;
   return frozen({ role: 'assistant', id, agent, text, calls, label });
 }
