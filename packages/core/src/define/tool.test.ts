@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { z } from 'zod';
 import * as mini from 'zod/mini';
-import { toolSpecOf } from './definition.js';
+import { guardrailSpecOf, toolSpecOf } from './definition.js';
 import { defineGuardrail } from './guardrail.js';
 import { definePolicy } from './policy.js';
-import { defineTool } from './tool.js';
+import { defineTool, refuseUnknownRules } from './tool.js';
 import { allow } from './verdict.js';
 
 const define = defineTool as (def: unknown) => ReturnType<typeof defineTool>;
@@ -328,6 +328,29 @@ test.each<[string, unknown, string]>([
   ],
 ])('%s is refused', (_what, def, message) => {
   expect(() => define(def)).toThrow(invalid(message));
+});
+
+test('a policy is about tools that its owner has: each rule fits one of them at least', () => {
+  const policy = guardrailSpecOf(
+    definePolicy({
+      name: 'p',
+      rules: [
+        { tool: 'refund_*', then: 'allow' },
+        { tool: 'pay', then: 'ask' },
+      ],
+      otherwise: 'deny',
+    }),
+    'It',
+  );
+  expect(() => refuseUnknownRules(policy, ['find', 'refund_order', 'pay'], 'agent billing')).not.toThrow();
+  expect(() => refuseUnknownRules(policy, ['refund_order', 'refund_all'], 'agent billing')).toThrow(
+    invalid(
+      'Rule 2 of policy p is about pay, but agent billing has no such tool. Its tools are refund_order, refund_all. Correct the rule, or remove it.',
+    ),
+  );
+  expect(() => refuseUnknownRules(policy, [], 'agent billing')).toThrow(
+    invalid('Rule 1 of policy p is about refund_*, but agent billing has no such tool. It has no tools. Correct the rule, or remove it.'),
+  );
 });
 
 test('two guardrails of one name are refused', () => {
