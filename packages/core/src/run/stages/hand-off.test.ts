@@ -201,6 +201,12 @@ describe('several handoffs in one answer', () => {
       desk: { handoffs: [billing()] },
     });
     expect(handoffsOf(two)).toMatchObject([{ callId: '1.0', to: 'billing' }]);
+    expect(eventsOf(two, 'tool.end').map(({ callId, status }) => `${status} ${callId}`)).toEqual([
+      'ok 1.1',
+      'ok 1.0',
+      'ok 1.3',
+      'aborted 1.2',
+    ]);
     expect(eventsOf(two, 'tool.end').map(bare).at(-1)).toStrictEqual(ended('1.2', 'transfer_to_billing', later));
     expect(eventsOf(two, 'handoff.refused').map(bare)).toStrictEqual([refused('1.3', later)]);
     const one = await returning(handoff('billing'), { turns: [[toBilling, calls('route')]], desk: { handoffs: [billing()] } });
@@ -474,6 +480,7 @@ describe('a filter of the history', () => {
   it.each<[string, (messages: History) => unknown]>([
     ['gives no list', () => 'all'],
     ['gives no list later', async () => undefined],
+    ['gives a set', (messages) => new Set(messages)],
     [
       'throws',
       () => {

@@ -161,8 +161,8 @@ function findReturned(handle: RunHandle, callId: string, { to, brief, filtered }
     return unusable('the run was interrupted before it, and its history filter was lost. Ask for it again.');
   const given = returned && typeof returned.target !== 'string' ? returned.target : undefined;
   const known = handle.agents.get(to);
-  if (given && known && given !== known) return unusable(`two different agents are named ${to}.`);
-  if (given && known === undefined) {
+  if (given && given !== known) {
+    if (known) return unusable(`two different agents are named ${to}.`);
     try {
       const reach = resolveAgents(given);
       for (const agent of reach.values()) standOf(agent, handle.root.runGuards);
@@ -201,8 +201,9 @@ async function filterHistory(
     }
     return keepPairs(messages).length === messages.length ? { messages, rewritten } : undefined;
   } catch {
-    return undefined;
+    // It gave nothing that can be used.
   }
+  return undefined;
 }
 
 /** The target's view as the log keeps it. */

@@ -124,17 +124,21 @@ describe('an answer in quarantine that a person approved', () => {
 
   it('waits on where the run is stopped while a check looks at it', async () => {
     let isSlow = false;
+    let isAsked = false;
     const hours = defineGuardrail({
       name: 'hours',
       on: ['output'],
-      check: () => (isSlow ? new Promise(() => undefined) : ask('look at it')),
+      check: () => {
+        isAsked = isSlow;
+        return isSlow ? new Promise(() => undefined) : ask('look at it');
+      },
     });
     const agent = desk({ guardrails: [hours] });
     const { shelf, goOn } = await waiting(agent);
     isSlow = true;
     const controller = new AbortController();
     const ending = goOn('approve', { signal: controller.signal }).result;
-    for (let turns = 0; turns < 5; turns += 1) await settle();
+    while (!isAsked) await settle();
     controller.abort();
     const stopped = await ending;
     expect(stopped.status).toBe('cancelled');

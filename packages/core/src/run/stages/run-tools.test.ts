@@ -153,9 +153,8 @@ describe('calls of one answer', () => {
 
   it('are left alone while they wait for a person, and for a handoff', async () => {
     const billing = agentOf({ name: 'billing' });
-    const agent = desk([[calls('send', { n: 1 }), calls('send', { n: 2 }), calls('transfer_to_billing')]], [send({ approval: true })], {
-      handoffs: [billing],
-    });
+    const sends = [calls('send', { n: 1 }), calls('send', { n: 2 })];
+    const agent = desk([[...sends, calls('transfer_to_billing')]], [send({ approval: true })], { handoffs: [billing] });
     const first = await start(agent);
     expect(order(first)).toEqual(['ask 1.0', 'ask 1.1']);
     const second = await goOn(agent, first.log, { decisions: { [approvalsOf(first)[0]?.id ?? '']: 'approve' } });
@@ -164,6 +163,24 @@ describe('calls of one answer', () => {
     const third = await decide(agent, second);
     expect(order(third)).toEqual(['ask 1.0', 'ask 1.1', 'start 1.0', 'ok 1.0', 'start 1.1', 'ok 1.1']);
     expect(eventsOf(third, 'handoff')).toMatchObject([{ to: 'billing' }]);
+  });
+
+  it('are left alone once they have ended', async () => {
+    const agent = desk([[calls('look'), calls('send')]], [look(), send({ approval: true })]);
+    const result = await decide(agent, await start(agent));
+    expect(order(result)).toEqual(['start 1.0', 'ok 1.0', 'ask 1.1', 'start 1.1', 'ok 1.1']);
+  });
+
+  it('that a guardrail refused end without having run', async () => {
+    const strict = defineGuardrail({ name: 'strict', on: ['toolInput'], check: ({ raw }) => (raw.n === 2 ? deny('no twos') : allow()) });
+    const result = await start(desk([[calls('look', { n: 1 }), calls('look', { n: 2 })]], [look()], { guardrails: [strict] }));
+    expect(order(result)).toEqual(['denied 1.1', 'start 1.0', 'ok 1.0']);
+    expect(eventsOf(result, 'tool.end').map(bare)[0]).toStrictEqual(
+      ended('1.1', 'look', {
+        ...words('denied', 'denied', 'no twos'),
+        refusal: { action: 'deny', surface: 'toolInput', by: 'strict', reason: 'no twos' },
+      }),
+    );
   });
 
   it('that ask come after those that run', async () => {
@@ -690,14 +707,21 @@ describe('what a person decided', () => {
 
   it('runs nothing where the run is stopped while a check is asked', async () => {
     let isSlow = false;
-    const slow = defineGuardrail({ name: 'slow', on: ['toolInput'], check: () => (isSlow ? never : allow()) });
+    let isAsked = false;
+    const slow = defineGuardrail({
+      name: 'slow',
+      on: ['toolInput'],
+      check: () => {
+        isAsked = isSlow;
+        return isSlow ? never : allow();
+      },
+    });
     const agent = one({}, [slow]);
     const first = await start(agent);
     isSlow = true;
     const controller = new AbortController();
     const ending = goOn(agent, first.log, { decisions: { [asked(first).id]: 'approve' }, signal: controller.signal }).result;
-    await settle();
-    await settle();
+    while (!isAsked) await settle();
     controller.abort();
     expect(order(await ending)).toEqual(['ask 1.0', 'aborted 1.0']);
   });
@@ -714,11 +738,15 @@ describe('what a person decided', () => {
   it('runs nothing where the run is stopped while the schema looks at the input', async () => {
     const agent = one();
     const first = await start(agent);
-    const slow = desk([], [look({ input: z.object({}).refine(() => never) })]);
+    let isAsked = false;
+    const input = z.object({}).refine(() => {
+      isAsked = true;
+      return never;
+    });
+    const slow = desk([], [look({ input })]);
     const controller = new AbortController();
     const ending = goOn(slow, first.log, { decisions: { [asked(first).id]: 'approve' }, signal: controller.signal }).result;
-    await settle();
-    await settle();
+    while (!isAsked) await settle();
     controller.abort();
     const result = await ending;
     expect(eventsOf(result, 'tool.end').map(bare)).toStrictEqual([

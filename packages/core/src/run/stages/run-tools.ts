@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import type { ToolSpec } from '../../define/specs.js';
 import { canonicalJson } from '../../state/canonical-json.js';
-import type { ApprovalResolveEvent, Ask } from '../../state/events.js';
+import type { ApprovalResolveEvent, Ask, RecordedCall } from '../../state/events.js';
 import { hasToolCallsLeft, spentLimit } from '../../state/limit-reached.js';
 import { nextOfCall } from '../../state/next-step.js';
 import type { CallState } from '../../state/state.js';
@@ -28,7 +28,10 @@ export function runTools(handle: RunHandle): Promise<undefined> {
   let serial: CallState[] | undefined;
   for (const call of state.calls.values()) {
     if (nextOfCall(state, call) !== 'go') continue;
-    if (endPrepared(handle, call)) continue;
+    if (call.call.end) {
+      endCall({ handle, call }, { ...call.call.end, revision: 0, chars: 0 });
+      continue;
+    }
     const tool = toolOf(handle, call);
     if (
       tool === undefined ||
@@ -62,16 +65,7 @@ async function attemptAll(
   return undefined;
 }
 
-/** A call that will not run, or that shares another's end. */
-function endPrepared(handle: RunHandle, call: CallState): boolean {
-  const { end, copyOf } = call.call;
-  if (end) {
-    endCall({ handle, call }, { ...end, revision: 0, chars: 0 });
-    return true;
-  }
-  return copyOf !== undefined && endCopy(handle, call, copyOf);
-}
-
+/** Shares the end of the call that this one is a copy of. False: that one was edited. */
 function endCopy(handle: RunHandle, call: CallState, copyOf: string): boolean {
   const original = handle.state.calls.get(copyOf);
   if (original?.end === undefined || original.revision !== original.call.revision) return false;
@@ -304,11 +298,10 @@ function rejectedEnd(call: CallState, words: string | undefined, rejection?: str
 }
 
 async function advanceHandoff(handle: RunHandle, call: CallState): Promise<void> {
-  const { handoff, asks } = call.call;
-  if (handoff === undefined) return;
+  const { to, brief } = call.call.handoff as NonNullable<RecordedCall['handoff']>;
   if (call.decision?.decision === 'reject') {
     endCall({ handle, call }, { ...rejectedEnd(call, call.decision.reason), revision: 0, chars: 0 });
     return;
   }
-  await requestHandoffApproval(handle, call, { to: handoff.to, brief: handoff.brief, revision: call.revision, asks: asks ?? [] });
+  await requestHandoffApproval(handle, call, { to, brief, revision: call.revision, asks: call.call.asks as readonly Ask[] });
 }
