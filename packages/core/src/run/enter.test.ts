@@ -320,7 +320,7 @@ describe('history that is new to an agent', () => {
       { text: 'Well.' },
       [call('1.0', 'rest', {})],
     ],
-  ])('that is an answer keeps the inputs of its calls unless a rewrite %s', async (_what, message, make, change, kept) => {
+  ])('that is an answer keeps the inputs of its calls unless a rewrite %s', async (...[, message, make, change, kept]) => {
     const { told, guard } = watching();
     const mends = mending('mends', ({ content }) => rewrite(make(content), 'mended'));
     const { outcome } = await entering([mends, guard], { history: [message], agent: 'other' });

@@ -259,7 +259,7 @@ describe('the message of the provider', () => {
     ['the arguments of a handoff are not recorded', calling('to_billing', billing), { handoffs: [brief] }, undefined],
     ['a handoff with a brief has no arguments', calling('to_billing', {}), { handoffs: [brief] }, kept],
     ['the text was rewritten', [says('So.'), ending({ native })], { guardrails: [shout] }, undefined],
-  ] as const)('is kept or dropped where %s', async (_what, turn, agent, expected) => {
+  ] as const)('is kept or dropped where %s', async (...[, turn, agent, expected]) => {
     const { ends } = await answered([turn as Turn, 'Done.', 'Done.'], { agent });
     expect(ends[0]?.status).toBe('ok');
     expect(ends[0]?.native).toEqual(expected);

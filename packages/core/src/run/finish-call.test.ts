@@ -43,7 +43,7 @@ async function finished(outcome: Outcome, { more = {}, agent = {}, options = {} 
 const label = { origin: 'tool:look', integrity: 'untrusted' } as const;
 const core = { origin: 'developer', integrity: 'trusted' } as const;
 const base = { type: 'tool.end', run: 'r1', agent: 'desk', callId: '1.0', tool: 'look', id: 'r1/1.0' };
-const observation = (status: string, errorClass: string, summary: string, retryable = false) => ({
+const observation = (...[status, errorClass, summary, retryable = false]: [string, string, string, boolean?]) => ({
   status,
   content: JSON.stringify({ status, error_class: errorClass, summary, retryable }),
   errorClass,

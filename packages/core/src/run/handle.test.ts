@@ -314,7 +314,7 @@ describe('a wait', () => {
   const never = new Promise<string>(() => undefined);
   const watch = (wait: Promise<Settled<unknown>>) => {
     const seen: unknown[] = [];
-    wait.then((settled) => seen.push(settled));
+    void wait.then((settled) => seen.push(settled));
     return seen;
   };
 
@@ -324,14 +324,12 @@ describe('a wait', () => {
     expect(await handle.wait(Promise.reject(new Error('no')), 100)).toEqual({ kind: 'threw', error: new Error('no') });
     expect(clock.timers).toEqual([]);
     const odd = {
-      // biome-ignore lint/suspicious/noThenProperty: a thenable that throws is what is tried.
       then() {
         throw new Error('odd');
       },
     };
     expect(await handle.wait(odd as never, 100)).toEqual({ kind: 'threw', error: new Error('odd') });
     expect(clock.timers).toEqual([]);
-    // biome-ignore lint/suspicious/noThenProperty: a thenable that answers at once is what is tried.
     const instant = { then: (onValue: (value: number) => void) => onValue(3) };
     expect(await handle.wait(instant as never, 100)).toEqual({ kind: 'value', value: 3 });
     expect(clock.timers).toEqual([]);
@@ -440,7 +438,7 @@ describe('a barrier', () => {
     expect(await handle.barrier()).toBe(true);
     handle.append(start());
     const seen: unknown[] = [];
-    handle.barrier().then((held) => seen.push(held));
+    void handle.barrier().then((held) => seen.push(held));
     await settle();
     handle.append(start());
     gates[0]?.resolve();

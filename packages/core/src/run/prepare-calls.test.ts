@@ -27,7 +27,7 @@ async function prepared(events: readonly ModelEvent[], agent: object = {}) {
   const recorded = eventsOf(handle.root, 'model.end')[0]?.calls ?? [];
   return { handle, recorded, first: recorded[0] as RecordedCall };
 }
-const ended = (status: string, errorClass: string, summary: string, retryable = false) => ({
+const ended = (...[status, errorClass, summary, retryable = false]: [string, string, string, boolean?]) => ({
   status,
   content: JSON.stringify({ status, error_class: errorClass, summary, retryable }),
   errorClass,
@@ -340,7 +340,7 @@ describe('a handoff', () => {
       {},
     ],
     ['its author’s text', handoff(billing, { brief: 'Bill it.' }), { cents: 5 }, 'Bill it.', {}],
-  ])('tells %s', async (_what, entry, input, brief, recorded) => {
+  ])('tells %s', async (...[, entry, input, brief, recorded]) => {
     const { first } = await prepared([calls('transfer_to_billing', input, 'c1')], { handoffs: [entry] });
     expect(first).toStrictEqual({
       id: '1.0',

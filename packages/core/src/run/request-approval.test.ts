@@ -16,8 +16,11 @@ const asks = [
 ] as const;
 const mails = tool('read_mail', () => 'Mail.');
 const pay = tool('pay', () => 'Paid.', { flow: { effect: 'send', authority: ['cents'] } });
-const mending = (surface: 'toolInput' | 'handoff', name: string, make: (subject: Subject) => unknown, more: object = {}) =>
-  defineGuardrail({ name, on: [surface], rewrite: make as () => ReturnType<typeof rewrite>, ...more } as never);
+const mending = (
+  at: { readonly name: string; readonly on: 'toolInput' | 'handoff' },
+  make: (subject: Subject) => unknown,
+  more: object = {},
+) => defineGuardrail({ name: at.name, on: [at.on], rewrite: make as () => ReturnType<typeof rewrite>, ...more } as never);
 const trusted = { origin: 'agent:desk', integrity: 'trusted' } as const;
 
 const paying = (more: object = {}, input: object = { cents: 5 }) =>
@@ -76,10 +79,10 @@ describe('what a person is asked about a call', () => {
   });
 
   it('tells what guardrails rewrote on the way, in order, and what changed by it', async () => {
-    const spans = mending('toolInput', 'masks', ({ content }) =>
+    const spans = mending({ name: 'masks', on: 'toolInput' }, ({ content }) =>
       rewrite([{ start: content.indexOf('5'), end: content.indexOf('5') + 1, with: '4' }], 'less'),
     );
-    const whole = mending('toolInput', 'notes', () => rewrite({ cents: 4, note: 'x' }, 'noted'));
+    const whole = mending({ name: 'notes', on: 'toolInput' }, () => rewrite({ cents: 4, note: 'x' }, 'noted'));
     const handle = await paying({ guardrails: [spans, whole] });
     expect(await requestCallApproval(openCall(handle), { asks, mayHaveRun: false })).toMatchObject({
       revision: 2,
@@ -96,8 +99,8 @@ describe('what a person is asked about a call', () => {
   });
 
   it('tells nothing of a rewrite that only watched, or of another call', async () => {
-    const shadow = mending('toolInput', 'watches', () => rewrite({ cents: 1 }, 'would'), { shadow: true });
-    const other = mending('toolInput', 'mends', ({ content }) =>
+    const shadow = mending({ name: 'watches', on: 'toolInput' }, () => rewrite({ cents: 1 }, 'would'), { shadow: true });
+    const other = mending({ name: 'mends', on: 'toolInput' }, ({ content }) =>
       content.includes('6') ? rewrite({ cents: 7 }, 'more') : { action: 'allow' },
     );
     const handle = await answered(
@@ -111,7 +114,7 @@ describe('what a person is asked about a call', () => {
 
   it('tells of the rewrites since a person edited it, and of none before', async () => {
     const risky = tool('pay', () => 'Paid.', { approval: true });
-    const mends = mending('toolInput', 'mends', ({ content }) =>
+    const mends = mending({ name: 'mends', on: 'toolInput' }, ({ content }) =>
       content.includes('1') ? { action: 'allow' } : rewrite(`${content.slice(0, -1)}1}`, 'longer'),
     );
     const agent = agentOf({ model: scripted([calls('pay', { cents: 5 })], 'Done.'), tools: [risky], guardrails: [mends] });
@@ -134,7 +137,7 @@ describe('what a person is asked about a call', () => {
   });
 
   it('takes of rewrites that a cut made void those that were given anew', async () => {
-    const handle = await paying({ guardrails: [mending('toolInput', 'mends', () => rewrite({ cents: 4 }, 'first'))] });
+    const handle = await paying({ guardrails: [mending({ name: 'mends', on: 'toolInput' }, () => rewrite({ cents: 4 }, 'first'))] });
     const at = handle.root.events.findIndex(({ type }) => type === 'guard.verdict');
     const verdict = handle.root.events[at];
     if (verdict?.type !== 'guard.verdict') throw new Error('no verdict');
@@ -182,7 +185,7 @@ describe('what a person is asked about a call', () => {
 describe('what a person is asked about a handoff', () => {
   it('is where it leads and with what', async () => {
     const asking = defineGuardrail({ name: 'asks', on: ['handoff'], check: () => ask('look') });
-    const mends = mending('handoff', 'mends', () => rewrite('Bill it.', 'shorter'));
+    const mends = mending({ name: 'mends', on: 'handoff' }, () => rewrite('Bill it.', 'shorter'));
     const handle = await answered(
       agentOf({ model: scripted([calls('transfer_to_billing')]), handoffs: [agentOf({ name: 'billing' })], guardrails: [mends, asking] }),
     );
@@ -222,7 +225,7 @@ describe('the fields that changed', () => {
     ['a field without a value before', { a: undefined }, { a: 1 }, ['a']],
     ['a field without a value now', { a: 1 }, { a: undefined }, ['a']],
     ['a name that every object has', {}, { toString: 'x' }, ['toString']],
-  ])('are told of %s', (_what, given, passed, expected) => {
+  ])('are told of %s', (...[, given, passed, expected]) => {
     expect(changedFields(given, passed as never)).toEqual(expected);
   });
 });

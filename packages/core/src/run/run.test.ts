@@ -155,7 +155,7 @@ describe('a stream', () => {
     await expect(read(events)).rejects.toMatchObject({ code: 'STORE_FAILED' });
     await expect(events.result).rejects.toMatchObject({ code: 'STORE_FAILED' });
     expect(await events.then(undefined, (error: { readonly code: string }) => error.code)).toBe('STORE_FAILED');
-    stream(agentOf(), 'hello', { session: { store, id: 's' } });
+    void stream(agentOf(), 'hello', { session: { store, id: 's' } });
     await settle();
   });
 
