@@ -220,8 +220,7 @@ describe('what is recorded of an answer', () => {
 
   it('is who answered what, where', async () => {
     await judged([guard('plain', { check: () => allow }, 'tool')], { revision: 3 });
-    expect(verdicts()).toEqual([{ ...event, guardrail: 'plain', level: 'tool', revision: 3, phase: 'check', action: 'allow' }]);
-    expect(Object.keys(verdicts()[0] ?? {})).not.toContain('reason');
+    expect(verdicts()).toStrictEqual([{ ...event, guardrail: 'plain', level: 'tool', revision: 3, phase: 'check', action: 'allow' }]);
   });
 
   it('is all that there is to tell of it', async () => {
@@ -278,6 +277,17 @@ describe('what is recorded of an answer', () => {
 describe('judging', () => {
   it('of nothing lets everything pass', () => {
     expect(judge(handle, matterOf([], { revision: 2 }))).toEqual(passed('abcdef', 2));
+    stop();
+    expect(judge(handle, matterOf([], { revision: 2 }))).toEqual(passed('abcdef', 2));
+  });
+
+  it('by nobody who looks in this phase lets everything pass, and records nothing', () => {
+    for (const [own, other] of [
+      ['rewrite', 'check'],
+      ['check', 'rewrite'],
+    ] as const)
+      expect(judge(handle, matterOf([guard('one', { [own]: () => deny('no') })], { phases: other }))).toEqual(passed('abcdef'));
+    expect(handle.root.events).toHaveLength(entriesBefore);
   });
 
   it.each(['rewrite', 'check', 'both'] as const)('by functions that answer at once takes no promise: %s', (phases) => {
@@ -360,6 +370,7 @@ describe('judging', () => {
       { by: 'two', reason: 'c2' },
     ]);
     expect(told()).toEqual(['one ask', 'two rewrite', 'one ask', 'two ask']);
+    expect(verdicts().map(({ failed }) => failed)).toEqual([undefined, undefined, undefined, undefined]);
   });
 
   it.each<[string, Ask]>([
@@ -493,6 +504,24 @@ describe('checks that are asked together', () => {
     expect(signal?.aborted).toBe(true);
     await settle();
     expect(told()).toHaveLength(2);
+  });
+
+  it('leave nothing unhandled behind one that halts at once', async () => {
+    const unhandled: unknown[] = [];
+    const note = (error: unknown) => unhandled.push(error);
+    process.on('unhandledRejection', note);
+    void judge(
+      handle,
+      matterOf([
+        guard('hangs', { check: () => new Promise(() => undefined), onError: 'halt' }),
+        guard('rejects', { check: () => Promise.reject(new Error('broken')), onError: 'halt' }),
+        guard('halts', { check: () => halt('never') }),
+      ]),
+    );
+    await settle();
+    await settle();
+    process.off('unhandledRejection', note);
+    expect(unhandled).toEqual([]);
   });
 
   it('are settled by one that halts later, which leaves nobody waiting', async () => {
@@ -803,6 +832,8 @@ describe('what a started tool gave, after a stop', () => {
     );
     stop();
     denying.resolve(deny('no'));
+    await settle();
+    expect(seen.ruling).toBeUndefined();
     await clock.pass(200);
     expect(seen.ruling).toEqual(stopped);
   });

@@ -192,9 +192,10 @@ class Session<V> {
   rewrites(from: number): Ruling<V> | Promise<Ruling<V>> {
     const { guards, phases } = this.matter;
     if (phases !== 'check') {
-      for (let index = from; index < guards.length; index += 1) {
+      for (let index = from; ; index += 1) {
         const placed = guards[index];
-        if (placed?.spec.rewrite === undefined) continue;
+        if (placed === undefined) break;
+        if (placed.spec.rewrite === undefined) continue;
         if (this.isStopped) return this.stopped();
         const began = this.handle.root.clock.now();
         const info = this.info();
@@ -211,8 +212,8 @@ class Session<V> {
 
   private async absorbLater(index: number, given: PromiseLike<unknown>, asking: Asking): Promise<Ruling<V>> {
     const { placed, began } = asking;
-    const settled = this.end(await this.waitFor(given, placed.spec), asking);
-    if (settled.kind === 'stopped') return this.stopped();
+    const settled = await this.waitFor(given, placed.spec);
+    if (this.isGivenUp(settled, asking)) return this.stopped();
     const ruling = await this.absorb(placed, givenBy(settled), began);
     return ruling ?? this.rewrites(index + 1);
   }
@@ -222,7 +223,12 @@ class Session<V> {
     const answer = this.read(placed.spec, given);
     this.admission?.settle(answer.failure !== undefined);
     if (answer.action !== 'rewrite') return this.take(placed, answer, began);
-    const rewritten = this.attempt(() => this.matter.rewrite(this.value, answer.value));
+    let rewritten: Rewritten<V> | Promise<Rewritten<V>>;
+    try {
+      rewritten = this.matter.rewrite(this.value, answer.value);
+    } catch {
+      // It does not fit.
+    }
     if (placed.spec.shadow) return this.rehearse({ placed, answer, began }, rewritten);
     const settle = (outcome: Rewritten<V>): Ruling<V> | undefined => {
       if (outcome === undefined) return this.take(placed, this.fail(placed.spec, 'misfit'), began);
@@ -257,20 +263,12 @@ class Session<V> {
     return this.handle.wait(given, spec.timeoutMs, spec.shadow ? undefined : this.matter.graceMs);
   }
 
-  /** One guardrail was waited for. After a stop a shadow is not: it must not cost what others let pass in time. */
-  private end(settled: Settled<unknown>, { placed, info, admission }: Asking): Settled<unknown> {
-    info.endAs(settled, placed.spec);
-    if (settled.kind !== 'stopped') return settled;
+  /** One guardrail was waited for. Whether that was given up for a stop: a shadow counts as failed, and costs nothing of what others let pass. */
+  private isGivenUp(settled: Settled<unknown>, { placed: { spec }, info, admission }: Asking): boolean {
+    info.endAs(settled, spec);
+    if (settled.kind !== 'stopped') return false;
     admission?.release();
-    return placed.spec.shadow && this.matter.graceMs !== undefined ? { kind: 'late' } : settled;
-  }
-
-  private attempt(rewrite: () => Rewritten<V> | Promise<Rewritten<V>>): Rewritten<V> | Promise<Rewritten<V>> {
-    try {
-      return rewrite();
-    } catch {
-      return undefined;
-    }
+    return !spec.shadow;
   }
 
   private take(placed: Placed, answer: Answer, began: number): Ruling<V> | undefined {
@@ -337,8 +335,8 @@ class Session<V> {
     }: { readonly given: PromiseLike<unknown>; readonly began: number; readonly info: Info; readonly group: Group },
   ): Promise<void> {
     const { placed, admission } = entry;
-    const settled = this.end(await this.waitFor(given, placed.spec), { placed, began, info, admission });
-    if (settled.kind === 'stopped') {
+    const settled = await this.waitFor(given, placed.spec);
+    if (this.isGivenUp(settled, { placed, began, info, admission })) {
       group.isStopped = true;
       return;
     }
@@ -387,7 +385,7 @@ class Session<V> {
 
   /** A guardrail's answer, or what its failure counts as. */
   private read(spec: GuardrailSpec, given: unknown): Answer {
-    if (typeof given !== 'object' || given === null) return this.fail(spec, failureOf(given));
+    if (typeof given !== 'object') return this.fail(spec, failureOf(given));
     try {
       const { action, reason, reply, value } = given as { action?: unknown; reason?: unknown; reply?: unknown; value?: unknown };
       const words = typeof reason === 'string' ? reason : undefined;
@@ -401,7 +399,7 @@ class Session<V> {
       if (action === 'deny' || action === 'halt')
         return { action, reason: words, reply: typeof reply === 'string' ? reply : undefined, value: undefined, failure: undefined };
     } catch {
-      // A getter that throws is an answer that makes no sense.
+      // Null, or a getter that throws, is an answer that makes no sense.
     }
     return this.fail(spec, 'misfit');
   }

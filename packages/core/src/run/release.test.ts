@@ -176,6 +176,7 @@ describe('a window', () => {
   it.each<[string, ...(readonly string[])[]]>([
     ['never at its front', ['a😀b', 'c'], ['a', '😀'], ['a😀b', 'a😀bc']],
     ['nor behind', ['a😀b', 'c', 'd'], ['a', '😀', 'b'], ['a😀b', 'a😀bc', '😀bcd']],
+    ['in the midst of a long text', ['abcde', '😀x', 'y', 'z'], ['abc', 'de', '😀', 'x'], ['abcde', 'cde😀x', 'e😀xy', '😀xyz']],
     ['of the first characters beyond 16 bits', ['a\u{10000}bcd'], ['a\u{10000}b'], ['a\u{10000}bcd']],
     ['of the first of them at the edge', ['a\u{10000}b'], ['a'], ['a\u{10000}b']],
     ['of the last of them at the edge', ['a\u{10ffff}b'], ['a'], ['a\u{10ffff}b']],

@@ -99,11 +99,13 @@ export class Release {
     }
     if (this.handle.stop) return undefined;
     const passed = window.push(text, isLast);
-    return typeof passed === 'string' ? this.feedRest(index, passed, isLast) : passed.then((rest) => this.feedRest(index, rest, isLast));
+    return isPromise(passed)
+      ? (passed as Promise<string | undefined>).then((rest) => this.feedRest(index, rest, isLast))
+      : this.feedRest(index, passed, isLast);
   }
 
-  private feedRest(index: number, text: string, isLast: boolean): undefined | Promise<void> {
-    return this.windows[index]?.refusal ? undefined : this.feed(index + 1, text, isLast);
+  private feedRest(index: number, text: string | undefined, isLast: boolean): undefined | Promise<void> {
+    return text === undefined ? undefined : this.feed(index + 1, text, isLast);
   }
 }
 
@@ -165,9 +167,9 @@ class Window {
     return this.isChanged && !this.placed.spec.shadow;
   }
 
-  /** Takes the next piece, gives what is settled now. */
-  push(piece: string, isLast: boolean): string | Promise<string> {
-    if (this.refusal) return '';
+  /** Takes the next piece, gives what is settled now. Undefined: nothing goes on, for it refuses or the run was stopped. */
+  push(piece: string, isLast: boolean): Passed | Promise<Passed> {
+    if (this.refusal) return undefined;
     this.text += piece;
     const length = this.offset + this.text.length;
     if (this.failure) return this.pass(length, noSpans);
@@ -176,7 +178,7 @@ class Window {
     return until <= this.settled ? '' : this.ask(this.offset, { until, isLast });
   }
 
-  private ask(start: number, aim: Aim): string | Promise<string> {
+  private ask(start: number, aim: Aim): Passed | Promise<Passed> {
     const { handle } = this;
     const content = this.text.slice(start - this.offset);
     const subject: OutputSubject = Object.freeze({
@@ -207,11 +209,11 @@ class Window {
       if (settled.kind !== 'stopped') return this.take(givenBy(settled), look);
       // It has not failed; what it would have said is not waited for.
       admission?.release();
-      return '';
+      return undefined;
     });
   }
 
-  private take(given: unknown, { start, length, aim, admission, began }: Look): string | Promise<string> {
+  private take(given: unknown, { start, length, aim, admission, began }: Look): Passed | Promise<Passed> {
     this.ms += this.handle.root.clock.now() - began;
     const answer = this.read(given, start, length);
     admission?.settle(answer === undefined);
@@ -223,17 +225,17 @@ class Window {
     return this.settle(aim, spans, reason);
   }
 
-  private fail(until: number, failure: GuardFailure): string {
+  private fail(until: number, failure: GuardFailure): Passed {
     const { spec } = this.placed;
     this.failure = failure;
     if (spec.shadow || spec.onError === 'allow') return this.pass(until, noSpans);
     this.refusal = { action: spec.onError, surface: 'output', by: spec.name, reason: failedReason(spec), failed: true };
-    return '';
+    return undefined;
   }
 
   /** The answer's spans in the whole text; undefined when it makes no sense or a span is too long. */
   private read(given: unknown, start: number, length: number): Spans | undefined {
-    if (typeof given !== 'object' || given === null) return undefined;
+    if (typeof given !== 'object') return undefined;
     try {
       const { action, value, reason } = given as { action?: unknown; value?: unknown; reason?: unknown };
       if (action === 'allow') return unchanged;
@@ -242,9 +244,9 @@ class Window {
       if (spans === undefined || spans.some((span) => span.end - span.start > this.reach)) return undefined;
       return { spans: spans.map((span) => ({ start: span.start + start, end: span.end + start, with: span.with })), reason };
     } catch {
-      // A getter that throws is an answer that makes no sense.
-      return undefined;
+      // Null, or a getter that throws, is an answer that makes no sense.
     }
+    return undefined;
   }
 
   /** Settles the text as far as it is to be, or to the end of a span that begins before that. */
@@ -296,6 +298,8 @@ interface Spans {
   readonly reason: string | undefined;
 }
 const unchanged: Spans = Object.freeze({ spans: noSpans, reason: undefined });
+
+type Passed = string | undefined;
 
 /** One look of a guardrail through its window. */
 interface Look {
