@@ -193,7 +193,9 @@ describe('a decision about a handoff', () => {
     expect(await read({ [id]: 'approve' })).toStrictEqual([{ run: 'r1', draft: { ...base, decision: 'approve' } }]);
     expect(await read({ [id]: { reject: 'no' } })).toMatchObject([{ draft: { decision: 'reject' } }]);
     await expect(read({ [id]: { result: 1 } })).rejects.toEqual(refusal(expect.stringContaining('does not fit')));
-    await expect(read({ [id]: { edit: {} } })).rejects.toEqual(refusal(expect.stringContaining('only the input of a call can be edited.')));
+    await expect(read({ [id]: { edit: {} } })).rejects.toEqual(
+      refusal(expect.stringMatching(/only the input of a call can be edited\. Give 'approve' or \{ reject: reason \}/)),
+    );
     await expect(read({ [id]: { approve: 'standing' } })).rejects.toEqual(
       refusal(expect.stringContaining('only calls can be approved in advance.')),
     );

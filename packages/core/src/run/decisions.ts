@@ -189,11 +189,12 @@ function readExpiry(
 }
 
 async function readEdit(handle: RunHandle, approval: Approval, edit: unknown): Promise<JsonObject> {
-  const refuse = (why: string): never => {
-    throw mismatch(`The edit for ${approval.id} cannot be used: ${why} Give { edit: input } with an input that fits the tool.`);
+  const refuse = (why: string, instead = 'Give { edit: input } with an input that fits the tool.'): never => {
+    throw mismatch(`The edit for ${approval.id} cannot be used: ${why} ${instead}`);
   };
-  if (approval.surface !== 'toolInput') return refuse('only the input of a call can be edited.');
-  if (approval.caller) return refuse('you run this tool yourself; answer with { result: value }.');
+  if (approval.surface !== 'toolInput')
+    return refuse('only the input of a call can be edited.', "Give 'approve' or { reject: reason } for what is asked on this surface.");
+  if (approval.caller) return refuse('you run this tool yourself;', 'answer with { result: value }.');
   if (typeof edit !== 'object' || edit === null || Array.isArray(edit)) return refuse('it is no object.');
   let copy: JsonObject;
   try {
