@@ -33,8 +33,7 @@ export async function applyDecisions(handle: RunHandle): Promise<void> {
       else if (given.results.has(id)) await applyResult(open, given.results.get(id));
       continue;
     }
-    // Before its input is accepted, a child has asked nobody anything.
-    if (call.phase === 'started' && tool.agent && state.children?.get(call.call.id)?.accepted) {
+    if (call.phase === 'started' && tool.agent && state.children?.has(call.call.id)) {
       const child = childHandle(open, tool.agent, '');
       const off = handle.onStop(() => child.abort({ kind: 'parent' }));
       await applyDecisions(child);
