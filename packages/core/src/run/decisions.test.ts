@@ -103,6 +103,13 @@ describe('a decision', () => {
     expect(await read({ 'r1/1.0/p1': 'approve' })).toMatchObject([{ run: 'r1/1.0', draft: { decision: 'approve' } }]);
   });
 
+  it('is for an approval of a run that the log holds', async () => {
+    const { handle, read, approval } = await asking();
+    const call = handle.state.calls.get('1.0');
+    if (call) call.approval = { ...approval, run: 'other' };
+    await expect(read({ [id]: 'approve' })).rejects.toEqual(refusal('The approval r1/p1 belongs to no run of the log.'));
+  });
+
   it('is for an approval that is open', async () => {
     const { read } = await asking({ model: scripted([calls('pay', { cents: 5 }), calls('pay', { cents: 6 })]) });
     const message = (open: string) => `There is no open approval other: it does not exist, or was decided before. Open are: ${open}.`;
@@ -231,10 +238,21 @@ describe('an edit', () => {
     );
   });
 
+  it('is kept nowhere where nothing is to be kept', async () => {
+    const { handle } = await asking();
+    const bare = new RunHandle({ ...handle.root, given: undefined }, handle.state, { agents: handle.agents });
+    for (const decision of [{ edit: { cents: 4 } }, { result: 1 }])
+      expect(await readAnswers(bare, new Map([[id, { decision, by: 'Ada' }]]))).toEqual([]);
+  });
+
   it('needs its tool', async () => {
     const { handle } = await asking();
     const bare = agentOf();
     const spec = (await entered(bare)).agents;
+    const nobody = new RunHandle(handle.root, handle.state, { agents: new Map() });
+    await expect(readAnswers(nobody, new Map([[id, { edit: { cents: 4 } }]]))).rejects.toEqual(
+      refusal(expect.stringContaining('the tool pay is not there.')),
+    );
     const without = new RunHandle(handle.root, handle.state, { agents: spec });
     await expect(readAnswers(without, new Map([[id, { edit: { cents: 4 } }]]))).rejects.toEqual(
       refusal(expect.stringContaining('the tool pay is not there.')),

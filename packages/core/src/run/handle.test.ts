@@ -486,6 +486,22 @@ describe('a barrier', () => {
     expect(handle.root.writer?.failure?.cause).toBeDefined();
   });
 
+  it('at the end waits 2,000 ms from a stop that comes meanwhile', async () => {
+    const { clock, handle } = await stored();
+    handle.append(start());
+    let isOver = false;
+    const waiting = handle.lastBarrier().then(() => {
+      isOver = true;
+    });
+    await settle();
+    handle.abort(cancel);
+    await clock.pass(graceMs - 1);
+    expect(isOver).toBe(false);
+    await clock.pass(1);
+    expect(isOver).toBe(true);
+    await waiting;
+  });
+
   it('at the end of a run that goes on waits as long as the store takes', async () => {
     const { clock, handle, gates } = await stored();
     handle.append(start());

@@ -438,6 +438,11 @@ describe('a handoff', () => {
     expect(recorded[2]).toMatchObject({ id: '1.2', providerId: 'c2', kind: 'handoff', input: {} });
   });
 
+  it('is tried alone also where it stands first', async () => {
+    const { recorded } = await prepared([calls('transfer_to_billing'), calls('transfer_to_billing')], { handoffs: [billing] });
+    expect(recorded.map((call) => call.end?.status)).toEqual([undefined, 'aborted']);
+  });
+
   it('is guarded by those of the run, of the agent, and of its target, each once', async () => {
     const named = (name: string) => defineGuardrail({ name, on: ['handoff'], check: () => allow() });
     const target = agentOf({ name: 'billing', guardrails: [named('target')] });

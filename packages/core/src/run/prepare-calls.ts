@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue, Label, ModelCall } from '../model/types.js'
 import type { CompiledSchema } from '../schema.js';
 import { describeIssues, rawIssue } from '../schema.js';
 import { canonicalJson } from '../state/canonical-json.js';
-import type { CallEnd, RecordedCall } from '../state/events.js';
+import type { CallEnd, RecordedCall, Refusal } from '../state/events.js';
 import type { Finishing, RawAnswer } from './answer.js';
 import type { Ruling } from './guard.js';
 import { judge } from './guard.js';
@@ -31,7 +31,7 @@ export function prepareCalls(
   const { calls } = answer;
   handle.inputs = undefined;
   handle.returned = undefined;
-  let firstHandoff = -1;
+  let hasHandoff = false;
   const preparing: (RecordedCall | Promise<RecordedCall>)[] = calls.map((call, index) => {
     const id = `${turn}.${index}`;
     const offered = names.get(call.name);
@@ -42,8 +42,8 @@ export function prepareCalls(
       );
     const given: Given = { handle, call, id, kind: kindOf(offered), label };
     if (offered.kind === 'handoff') {
-      if (firstHandoff >= 0) return ended(given, laterHandoffEnd());
-      firstHandoff = index;
+      if (hasHandoff) return ended(given, laterHandoffEnd());
+      hasHandoff = true;
     }
     return prepareCall(given, offered);
   });
@@ -153,7 +153,7 @@ function prepareTool(given: Given, spec: ToolSpec, input: CallInput): RecordedCa
   const judging = judgeToolInput(handle, { id, spec, input, label, revision: 0, phases: 'both' });
   const settle = (ruling: Ruling<CallInput>): RecordedCall => {
     if (ruling.isStopped) return ended(given, abortedEnd());
-    if (ruling.refusal) return refused(given, ruling);
+    if (ruling.refusal) return refused(given, ruling.refusal, ruling.revision);
     handle.inputs ??= new Map();
     handle.inputs.set(id, ruling.value);
     const { providerId } = call;
@@ -172,10 +172,9 @@ function prepareTool(given: Given, spec: ToolSpec, input: CallInput): RecordedCa
   return isPromise(judging) ? (judging as Promise<Ruling<CallInput>>).then(settle) : settle(judging as Ruling<CallInput>);
 }
 
-function refused<V>(given: Given, ruling: Ruling<V>): RecordedCall {
-  const { refusal } = ruling;
-  if (refusal?.action === 'halt') given.handle.abort({ kind: 'halt' });
-  return ended(given, refusal ? deniedEnd(refusal) : abortedEnd(), ruling.revision);
+function refused(given: Given, refusal: Refusal, revision: number): RecordedCall {
+  if (refusal.action === 'halt') given.handle.abort({ kind: 'halt' });
+  return ended(given, deniedEnd(refusal), revision);
 }
 
 export interface ToolInputMatter {
@@ -267,7 +266,7 @@ function prepareHandoff(given: Given, spec: HandoffSpec, input: CallInput): Reco
   const judging = judgeHandoff(handle, { id, to, brief, label, revision: 0, history: handle.messages, phases: 'both' });
   const settle = (ruling: Ruling<string>): RecordedCall => {
     if (ruling.isStopped) return ended(given, abortedEnd());
-    if (ruling.refusal) return refused(given, ruling);
+    if (ruling.refusal) return refused(given, ruling.refusal, ruling.revision);
     // What the guardrails saw is the brief: arguments that are not the brief itself are not recorded.
     return deepFreeze({
       id,

@@ -1,6 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { agentOf, calls, HandClock, scripted, settle, tool } from '../../test/scene.js';
-import type { Model } from '../model/types.js';
+import { defineGuardrail } from '../define/guardrail.js';
+import { allow, ask } from '../define/verdict.js';
+import type { JsonValue, Model } from '../model/types.js';
 import { memorySession } from '../session/memory.js';
 import type { RunEvent } from '../state/events.js';
 import { assertCompleted, resume, run, stream } from './run.js';
@@ -80,12 +82,28 @@ describe('a run', () => {
     expect(await run(agent, 'three', { session })).toMatchObject({ status: 'completed' });
   });
 
-  it('fails where an edit cannot be judged', async () => {
+  it('goes on with the result that a person gave', async () => {
     const risky = tool('pay', () => 'Paid.', { approval: true });
     const agent = agentOf({ model: scripted([calls('pay')], 'Done.'), tools: [risky] });
     const asked = await run(agent, 'hello', { runId: 'r1' });
     const done = await resume(agent, asked.log, { decisions: { 'r1/p1': { result: 'By hand.' } } });
     expect(done).toMatchObject({ status: 'completed', text: 'Done.' });
+  });
+
+  it('takes an answer that nobody decided on out of quarantine', async () => {
+    const kept = new Map<string, JsonValue>();
+    const quarantine = {
+      put: async (key: string, value: JsonValue) => void kept.set(key, value),
+      get: async (key: string) => kept.get(key),
+      delete: async (key: string) => void kept.delete(key),
+    };
+    const asks = defineGuardrail({ name: 'asks', on: ['output'], check: ({ content }) => (content === 'So.' ? ask('look') : allow()) });
+    const session = { store: memorySession(), id: 's' };
+    const waiting = await run(agentOf({ model: scripted('So.'), guardrails: [asks] }), 'one', { quarantine, session });
+    expect(waiting.status).toBe('interrupted');
+    expect(kept.size).toBe(1);
+    await run(agentOf({ guardrails: [asks] }), 'two', { quarantine, session, unfinished: 'abandon' });
+    expect(kept.size).toBe(0);
   });
 
   it.each([
