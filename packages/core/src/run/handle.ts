@@ -297,9 +297,9 @@ export class RunHandle {
     return this.reason;
   }
 
-  /** Milliseconds since the run was stopped; 0 while it goes on. */
+  /** Milliseconds since the run was stopped; 0 while it goes on, and where the clock was put back: nobody waits longer for that. */
   private get sinceStopMs(): number {
-    return this.stop === undefined ? 0 : this.root.clock.now() - this.stoppedAt;
+    return this.stop === undefined ? 0 : Math.max(0, this.root.clock.now() - this.stoppedAt);
   }
 
   /**

@@ -2,7 +2,7 @@ import type { HandoffSpec, ToolSpec } from '../define/specs.js';
 import type { HandoffSubject, ToolInputSubject } from '../define/types.js';
 import type { JsonObject, JsonValue, Label, ModelCall } from '../model/types.js';
 import type { CompiledSchema } from '../schema.js';
-import { describeIssues, rawIssue } from '../schema.js';
+import { describeIssues, maxInputChars, rawIssue } from '../schema.js';
 import { canonicalJson } from '../state/canonical-json.js';
 import type { CallEnd, RecordedCall, Refusal } from '../state/events.js';
 import type { Finishing, RawAnswer } from './answer.js';
@@ -13,6 +13,7 @@ import { inTime, unread } from './in-time.js';
 import { isPromise } from './is-promise.js';
 import { jsonFault } from './json-fault.js';
 import { abortedEnd, deniedEnd, errorEnd, laterHandoffEnd } from './observations.js';
+import { copyInput } from './plain-json.js';
 import { deepFreeze } from './plain-output.js';
 import { guardsOfTool, standNow, standOf } from './plan.js';
 import { readOnly } from './read-only.js';
@@ -141,7 +142,9 @@ function readArguments(call: ModelCall, schema: CompiledSchema | undefined): Jso
     }
     return schema?.required ? 'the arguments are missing. Send one JSON object.' : {};
   }
-  const { input } = call;
+  const input = copyInput(call.input);
+  if (input === undefined && call.input !== undefined)
+    return `the arguments cannot be read: they must be plain JSON of at most ${maxInputChars} characters.`;
   if (typeof input !== 'object' || input === null || Array.isArray(input)) return 'the arguments must be a JSON object.';
   // A schema looks for itself.
   const issue = schema ? undefined : rawIssue(input);
