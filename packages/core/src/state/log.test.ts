@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { event, log } from '../../test/log-events.js';
 import { GuardloopError } from '../errors.js';
-import { logVersion, readLog } from './log.js';
+import { damagedLog, logVersion, readDamaged, readLog } from './log.js';
 
 const events = log(event('run.start'), event('guard.verdict'), event('run.end'));
 
@@ -88,5 +88,22 @@ describe('a log', () => {
   it('of which the first or an inner event is gone is damaged there', () => {
     expect(refusalOf({ version: 1, events: events.slice(1) })).toContain('Event 1 of');
     expect(refusalOf({ version: 1, events: [events[0], events[2]] })).toContain('Event 2 of');
+  });
+});
+
+describe('what is read of a log', () => {
+  it('is what the reading gives', () => {
+    expect(readDamaged(() => 7)).toBe(7);
+  });
+
+  it('keeps an error that says what is wrong, and takes any other for a damaged event, without its words', () => {
+    const error = new GuardloopError('RESUME_MISMATCH', 'Another agent.');
+    const thrower = (thrown: unknown) => () =>
+      readDamaged(() => {
+        throw thrown;
+      });
+    expect(thrower(error)).toThrow(error);
+    for (const odd of [new TypeError('secret is not iterable'), 'secret', undefined]) expect(thrower(odd)).toThrow(damagedLog());
+    expect(damagedLog()).toMatchObject({ code: 'LOG_INVALID', message: expect.stringContaining('An event of the log is damaged') });
   });
 });
