@@ -11,6 +11,7 @@ import type { Approval, AttributedDecision, Decision, Log, LogEvent } from '../.
 import { resume, run } from '../run.js';
 import type { RunResult } from '../types.js';
 import { applyDecisions } from './apply-decisions.js';
+import { runTools } from './run-tools.js';
 
 const core = { origin: 'developer', integrity: 'trusted' } as const;
 const never = new Promise<never>(() => undefined);
@@ -208,7 +209,9 @@ describe('a given result', () => {
 
 describe('what people gave', () => {
   it('is nothing in a run that nobody decided about', async () => {
-    const handle = await answered(desk([[calls('look')]], [look()]), {});
+    const handle = await answered(desk([[calls('look')]], [look()]));
+    await runTools(handle);
+    expect(handle.state.calls.get('1.0')?.phase).toBe('waiting');
     const { seq } = handle.root.log;
     await applyDecisions(handle);
     expect(handle.root.log.seq).toBe(seq);
@@ -274,8 +277,9 @@ describe('what people gave in child runs', () => {
   });
 
   it('leaves a child alone that has ended', async () => {
-    const closed = defineGuardrail({ name: 'closed', on: ['input'], check: () => deny('closed') });
-    const agent = desk([asking('ask_one', 'ask_two')], [child(helper([closed], 'one'), 'ask_one'), child(helper([], 'two'), 'ask_two')]);
+    const closed = defineGuardrail({ name: 'closed', on: ['output'], check: () => deny('closed') });
+    const one = agentOf({ name: 'one', model: scripted('Hi.', 'Hi again.'), guardrails: [closed] });
+    const agent = desk([asking('ask_one', 'ask_two')], [child(one, 'ask_one'), child(helper([], 'two'), 'ask_two')]);
     const result = await decide(agent, open(await start(agent)), { '1.1/1.0': { edit: { n: 2 } } });
     expect(result.status).toBe('completed');
     expect(order(result)).toEqual([
@@ -321,6 +325,16 @@ describe('what people gave in child runs', () => {
         .toSorted(),
     ).toEqual(['r1/1.0', 'r1/1.1', 'r1/1.2/1.0']);
     expect(eventsOf(result, 'approval.resolve')).toMatchObject([{ decision: 'edit', subject: 'r1/1.3/1.0' }]);
+  });
+
+  it('leaves a call of an agent alone whose child had not begun', async () => {
+    const agent = desk([[calls('look', { n: 1 }), ...asking('ask_one')] as Turn], [look(), child(helper([], 'one'), 'ask_one')]);
+    const first = await start(agent);
+    const events = first.log.events.filter(({ run: id }) => id === 'r1').map((event, at) => ({ ...event, seq: at + 1 }));
+    const approvals = approvalsOf(first).filter(({ run: id }) => id === 'r1');
+    const result = await decide(agent, { log: { ...first.log, events }, approvals }, { '1.0': { edit: { n: 2 } } });
+    expect(approvalsOf(result).map(({ subject }) => subject)).toEqual(['r1/1.1/1.0']);
+    expect(eventsOf(result, 'approval.resolve')).toMatchObject([{ decision: 'edit', subject: 'r1/1.0' }]);
   });
 
   it('leaves a call alone that a cut left under way, where there is no child', async () => {
