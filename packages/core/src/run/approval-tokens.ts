@@ -48,8 +48,9 @@ export async function writeToken(claims: ApprovalClaims, key: CryptoKey): Promis
 
 /** What a token says that one of the keys has signed; undefined for any other text. WebCrypto compares in constant time. Never rejects. */
 export async function readToken(token: unknown, keys: readonly CryptoKey[]): Promise<ApprovalClaims | undefined> {
-  const [, payload, hex] = (typeof token === 'string' ? form.exec(token) : undefined) ?? [];
-  if (payload === undefined || hex === undefined) return undefined;
+  const found = typeof token === 'string' ? form.exec(token) : null;
+  if (found === null) return undefined;
+  const [, payload = '', hex = ''] = found;
   const signature = Uint8Array.from({ length: 32 }, (_, index) => Number.parseInt(hex.slice(index * 2, index * 2 + 2), 16));
   try {
     const signed = encoder.encode(domain + payload);

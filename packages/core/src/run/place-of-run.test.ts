@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { enterRun, modelOf, recordAnswer, recordedCall } from '../../test/enter-run.js';
 import { defineAgent } from '../define/agent.js';
 import { asTool } from '../define/as-tool.js';
+import { defineTool } from '../define/tool.js';
 import type { RecordedCall } from '../state/events.js';
 import type { RunHandle } from './handle.js';
 import { placeOfRun } from './place-of-run.js';
@@ -13,7 +14,10 @@ const office = defineAgent({
   name: 'office',
   instructions: '',
   model,
-  tools: [asTool(desk, { name: 'ask_desk', description: 'Asks the desk.' })],
+  tools: [
+    asTool(desk, { name: 'ask_desk', description: 'Asks the desk.' }),
+    defineTool({ name: 'look', description: 'Looks.', input: { type: 'object' }, execute: () => 'seen' }),
+  ],
 });
 const front = defineAgent({ name: 'front', instructions: '', model });
 const house = defineAgent({
@@ -104,6 +108,7 @@ describe('the place of a run', () => {
 
   it('is nowhere where the call that began it is of no agent, or not known', async () => {
     expect(place(await threeDeep(recordedCall('ask_front')), 'r/1.1/1.0')).toBeUndefined();
+    expect(place(await threeDeep(recordedCall('look')), 'r/1.1/1.0')).toBeUndefined();
     const handle = await threeDeep();
     child(handle, 'r/x', { agent: 'office', parent: 'r' });
     child(handle, 'r/y', { agent: 'office', parent: 'r', call: '9.9' });

@@ -15,8 +15,7 @@ export function placeOfRun(
     const agent = agents.get(run.agent);
     if (agent === undefined) return undefined;
     if (index === path.length - 1) return { agent, agents };
-    const next = path[index + 1];
-    const call = next?.parentCall === undefined ? undefined : run.calls.get(next.parentCall);
+    const call = run.calls.get(path[index + 1]?.parentCall ?? '');
     const child = agent.tools.find((tool) => tool.name === call?.call.name)?.agent?.agent;
     if (child === undefined) return undefined;
     agents = resolveAgents(child);

@@ -73,9 +73,10 @@ describe('what stands around an agent', () => {
     }),
   );
   const runGuards = [guardOf(guard('outer', ['input', 'toolOutput'])), guardOf(guard('last', ['output', 'handoff']))];
-  const stand = standOf(agent, runGuards);
+  const standing = () => standOf(agent, [...runGuards]);
 
   it("are the run's guardrails, then the agent's, then the tool's own, each where it stands", () => {
+    const stand = standing();
     expect(names(stand.input)).toEqual(['run outer', 'agent everywhere']);
     expect(names(stand.output)).toEqual(['run last', 'agent everywhere']);
     expect(names(stand.handoff)).toEqual(['run last', 'agent everywhere']);
@@ -87,6 +88,7 @@ describe('what stands around an agent', () => {
   });
 
   it('is said in its manifest, with the tools that have their own', () => {
+    const stand = standing();
     expect(stand.manifest).toEqual({
       run: [entry('outer', ['input', 'toolOutput']), entry('last', ['output', 'handoff'])],
       agent: [
@@ -99,6 +101,7 @@ describe('what stands around an agent', () => {
   });
 
   it('labels what the agent says', () => {
+    const stand = standing();
     expect(stand.labels).toEqual({
       trusted: { origin: 'agent:a', integrity: 'trusted' },
       untrusted: { origin: 'agent:a', integrity: 'untrusted' },
@@ -107,6 +110,7 @@ describe('what stands around an agent', () => {
   });
 
   it('offers tools and handoffs, with the word about strictness where it is not left to the provider', () => {
+    const stand = standing();
     expect(stand.wire).toEqual([
       { name: 'look', description: 'Looks.', schema: agent.tools[0]?.input.json },
       { name: 'send', description: 'Sends.', schema: agent.tools[1]?.input.json, strict: true },
@@ -125,6 +129,7 @@ describe('what stands around an agent', () => {
   });
 
   it('is made once for an agent and a list of guardrails', () => {
+    const stand = standOf(agent, runGuards);
     expect(standOf(agent, runGuards)).toBe(stand);
     const other = standOf(agent, [...runGuards]);
     expect(other).not.toBe(stand);
@@ -208,6 +213,11 @@ describe('what is offered', () => {
     expect(offered.names).toBe(stand.names);
   });
 
+  it('depends on the turn where a tool alone does', () => {
+    const agent = defineAgent({ name: 'a', instructions: '', model, tools: [tool('now', () => true)] });
+    expect(standOf(specOf(agent), []).wire).toBeUndefined();
+  });
+
   it('depends on the turn where a handoff alone does', () => {
     const target = defineAgent({ name: 'b', instructions: '', model });
     const agent = defineAgent({ name: 'a', instructions: '', model, handoffs: [handoff(target, { enabled: () => true })] });
@@ -280,6 +290,12 @@ describe('the plan of a stay', () => {
     expect((await plan).instructions).toBe('');
   });
 
+  it('has the stand itself where no handoff is by name', async () => {
+    const b = defineAgent({ name: 'b', instructions: '', model });
+    const { handle } = await enterRun(defineAgent({ name: 'a', instructions: '', model, tools: [look], handoffs: [b] }));
+    expect((await planOf(handle)).stand).toBe(standNow(handle));
+  });
+
   it('is made anew for another agent', async () => {
     const b = defineAgent({ name: 'b', instructions: 'Of b.', model });
     const { handle } = await enterRun(defineAgent({ name: 'a', instructions: 'Of a.', model, handoffs: [b] }));
@@ -312,7 +328,8 @@ describe('the plan of a stay', () => {
       ['again', 'Hand the conversation over to child.'],
     ]);
     expect(stand.wire).toBeUndefined();
-    expect(stand.tools[0]).toBe(standNow(handle).tools[0]);
+    expect(stand.tools.slice(0, 2)).toEqual(standNow(handle).tools.slice(0, 2));
+    expect([0, 1].map((index) => stand.tools[index] === standNow(handle).tools[index])).toEqual([true, true]);
     handle.state.agent = 'child';
     const second = await planOf(handle);
     expect(second.stand.wire?.map(({ name, description }) => [name, description])).toEqual([
