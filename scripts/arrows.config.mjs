@@ -52,6 +52,9 @@ const packages = {
   openai: [String.raw`^packages/core/dist/model\.(d\.ts|js)$`, 'node_modules/openai/'],
   anthropic: [String.raw`^packages/core/dist/model\.(d\.ts|js)$`, 'node_modules/@anthropic-ai/sdk/'],
   testing: [String.raw`^packages/core/dist/(index|model)\.(d\.ts|js)$`, 'node_modules/zod/'],
+  reasoning: [String.raw`^packages/core/dist/(index|model)\.(d\.ts|js)$`, 'node_modules/zod/'],
+  context: [String.raw`^packages/core/dist/(index|model)\.(d\.ts|js)$`, 'node_modules/(zod|gpt-tokenizer|minisearch)/'],
+  evals: [String.raw`^packages/(core|reasoning)/dist/(index|model)\.(d\.ts|js)$`, 'node_modules/zod/'],
 };
 
 const packageRules = Object.entries(packages).map(([name, allowed]) => ({
