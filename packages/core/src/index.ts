@@ -5,6 +5,7 @@ export { type Coverage, type CoverageOptions, coverage, type StrictCoverage } fr
 export { withDetails } from './define/detailed.js';
 export { defineGuardrail } from './define/guardrail.js';
 export { handoff } from './define/handoff.js';
+export { defineMode } from './define/mode.js';
 export { definePolicy } from './define/policy.js';
 export { defineTool } from './define/tool.js';
 export { toolError } from './define/tool-error.js';
@@ -38,6 +39,9 @@ export type {
   InputSubject,
   JsonSchema,
   JsonToolDef,
+  Mode,
+  ModeDef,
+  ModeInfo,
   OutputSubject,
   PolicyAction,
   PolicyDef,
@@ -206,6 +210,7 @@ export type {
   Surface,
   TextDeltaEvent,
   TextRetractEvent,
+  ThoughtPlace,
   ToolDeltaEvent,
   ToolEndEvent,
   ToolProgressEvent,

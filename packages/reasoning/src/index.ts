@@ -1,1 +1,1 @@
-export {};
+export { type ReactOptions, react, reactContract } from './react.js';

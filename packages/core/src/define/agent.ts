@@ -7,6 +7,7 @@ import { publish, specBehind, toolSpecOf } from './definition.js';
 import { DefinitionReader, describe, invalid, isName, property } from './definition-reader.js';
 import { readGuardrails, refuseSharedNames } from './guardrail.js';
 import { handoffSpec } from './handoff.js';
+import { readMode } from './mode.js';
 import { reachOf } from './resolve.js';
 import type { AgentSpec, HandoffSpec, ToolSpec } from './specs.js';
 import { refuseUnknownRules } from './tool.js';
@@ -24,6 +25,7 @@ const optionNames = [
   'output',
   'refusal',
   'providerTools',
+  'mode',
 ] as const;
 type Reader = DefinitionReader<(typeof optionNames)[number]>;
 
@@ -59,6 +61,7 @@ function readAgent(reader: Reader): AgentSpec {
     output: reader.has('output') ? compileSchema(reader.get('output'), { owner: `The output of agent ${name}` }) : undefined,
     refusal: reader.text('refusal'),
     providerTools,
+    mode: readMode(reader.get('mode'), subject),
   });
   refuseSharedToolNames(agent);
   refuseLooseTools(agent);
@@ -114,7 +117,7 @@ function refuseLooseTools({ name, model, tools }: AgentSpec): void {
 }
 
 /** Tools, handoffs and provider tools stand side by side in the model's request. */
-function refuseSharedToolNames({ name: agent, tools, handoffs, providerTools }: AgentSpec): void {
+function refuseSharedToolNames({ name: agent, tools, handoffs, providerTools, mode }: AgentSpec): void {
   const owners = new Map<string, string>();
   const claim = (name: string, owner: string): void => {
     const other = owners.get(name);
@@ -128,4 +131,5 @@ function refuseSharedToolNames({ name: agent, tools, handoffs, providerTools }: 
   for (const { name } of tools satisfies readonly ToolSpec[]) claim(name, 'tool');
   for (const { name } of handoffs) claim(name, 'handoff');
   for (const name of providerTools) claim(name, 'provider tool');
+  if (mode !== undefined) claim(mode.stop, 'call that ends the run');
 }

@@ -4,7 +4,18 @@ import type { Model, ModelSettings } from '../model/types.js';
 import type { CompiledSchema } from '../schema.js';
 import type { GuardEntry, Limits, Surface } from '../state/events.js';
 import type { Breaker } from './breaker.js';
-import type { Awaitable, CallInfo, GuardInfo, HistoryFilter, ProjectionInfo, ResolvedFlow, Subject, ToolInfo, TurnInfo } from './types.js';
+import type {
+  Awaitable,
+  CallInfo,
+  GuardInfo,
+  HistoryFilter,
+  ModeInfo,
+  ProjectionInfo,
+  ResolvedFlow,
+  Subject,
+  ToolInfo,
+  TurnInfo,
+} from './types.js';
 
 /** The spec of a defined thing stands under this symbol, non-enumerable. The same over copies of the package. */
 export const spec: unique symbol = Symbol.for('guardloop.spec') as never;
@@ -94,5 +105,22 @@ export interface AgentSpec {
   readonly output: CompiledSchema | undefined;
   readonly refusal: string | undefined;
   readonly providerTools: readonly string[];
+  /** Undefined: an answer without calls is final. */
+  readonly mode: ModeSpec | undefined;
+}
+/** How an agent's answers are read. */
+export interface ModeSpec {
+  readonly kind: 'mode';
+  readonly name: string;
+  /** The call that ends the run. */
+  readonly stop: string;
+  readonly stopDescription: string;
+  /** Added to each tool for the thought, and taken off before it is parsed. */
+  readonly argument: string | undefined;
+  readonly turns: number | undefined;
+  readonly instructions: ((instructions: string, info: ModeInfo) => string) | undefined;
+  readonly model: ((model: Model) => Model) | undefined;
+  /** Wrapped once. */
+  readonly models: WeakMap<Model, Model>;
 }
 export type Spec = AgentSpec | ToolSpec | GuardrailSpec | HandoffSpec;

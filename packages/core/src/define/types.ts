@@ -1,6 +1,6 @@
 // The one file of inference: what users write, and what is inferred from it. `any` may stand here and nowhere else (it does not).
 import type { $ZodType } from 'zod/v4/core';
-import type { JsonObject, Label, Message, Model, ModelSettings, Part, Via } from '../model/types.js';
+import type { JsonObject, Label, Message, Model, ModelSettings, ToolSpec as OfferedTool, Part, Via } from '../model/types.js';
 import type { ErrorClass, Limits, Surface } from '../state/events.js';
 
 /** A value, or a promise of it. */
@@ -463,6 +463,37 @@ export interface PolicyDef<C, T extends readonly unknown[]> {
   readonly shadow?: boolean | undefined;
 }
 
+// ------------------------------------------------------------------------------------------------ modes
+/** How an agent's answers are read, as {@link defineMode} makes it. */
+export interface Mode {
+  readonly name: string;
+  readonly [types]: 'mode';
+}
+/** The second argument of a mode's `instructions`. */
+export interface ModeInfo {
+  /** All that is offered to the model, the call that ends the run included; what depends on the turn too. */
+  readonly tools: readonly OfferedTool[];
+  /** The name of the call that ends the run. */
+  readonly stop: string;
+}
+/**
+ * What `defineMode` takes. In a mode each action needs a thought that says what it is for: in the answer's text, in the model's reasoning,
+ * or in an argument. Text is a thought and never the answer; only the call `stop` ends the run.
+ */
+export interface ModeDef {
+  readonly name: string;
+  /** The call that ends the run with the answer. Its arguments are the agent's `output` where that is an object, else `{ answer }`. Default name `final_answer`. */
+  readonly stop?: { readonly name?: string | undefined; readonly description?: string | undefined } | undefined;
+  /** A required argument of this name is added to each tool for the thought, and taken off before the rest is parsed. Default: none. */
+  readonly thoughtArgument?: string | undefined;
+  /** `limits.turns` of runs that start at the agent and have no other. Default: that of any run, 8. */
+  readonly turns?: number | undefined;
+  /** Makes the system text of the agent's instructions: where the contract is put to the model. Default: the instructions. */
+  readonly instructions?: ((instructions: string, info: ModeInfo) => string) | undefined;
+  /** Put around the agent's model: for one that has no calls of its own. */
+  readonly model?: ((model: Model) => Model) | undefined;
+}
+
 // ------------------------------------------------------------------------------------------------ agents
 /** An agent, as `defineAgent` makes it. */
 export interface Agent<in C = never, out A extends Route = Answer> {
@@ -515,6 +546,8 @@ export interface AgentDef<C, N extends string, O, T, H> {
   readonly output?: $ZodType<O> | StandardSchema<O> | undefined;
   /** What the person is told when something is refused and the guardrail gave no reply. */
   readonly refusal?: string | undefined;
+  /** How its answers are read: `react()`, `textReact()`, or one made by {@link defineMode}. Default: an answer without calls is final. */
+  readonly mode?: Mode | undefined;
   /** Tools that the provider executes itself, which no guardrail can see. */
   readonly providerTools?: readonly { readonly name: string; readonly unguarded: true }[] | undefined;
 }

@@ -256,6 +256,11 @@ export type ModelEvent =
       readonly by?: { readonly id: string; readonly provider: string } | undefined;
       /** Why, where the provider says so; safe words only. */
       readonly detail?: string | undefined;
+      /**
+       * What cannot be read of the answer's form, and what was expected; safe words only, none of the answer. The answer is discarded, and the
+       * model told. For functions from model to model that read a form of their own.
+       */
+      readonly misfit?: string | undefined;
     };
 
 /**

@@ -31,8 +31,8 @@ function refusedAnswer({ id, refusal }: ModelEndEvent, was: readonly GuardVerdic
   return new Map([...everything(was, why), [`output ${id}`, why]]);
 }
 
-async function judgeSaid(handle: RunHandle, { id, turn, text, value, reasoning, label, calls }: ModelEndEvent): Promise<void> {
-  const isFinal = calls.length === 0;
+async function judgeSaid(handle: RunHandle, { id, turn, text, value, reasoning, label, calls, continues }: ModelEndEvent): Promise<void> {
+  const isFinal = calls.length === 0 && continues === undefined;
   if (reasoning !== undefined)
     await judgeAnswer(handle, { text: reasoning, value: undefined }, { label, subject: `${id}/reasoning`, kind: 'reasoning', isFinal });
   if (text === '') return;

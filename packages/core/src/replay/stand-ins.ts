@@ -129,6 +129,7 @@ export class StandIns {
       output: known?.output,
       refusal: undefined,
       providerTools: [],
+      mode: undefined,
     };
   }
 }

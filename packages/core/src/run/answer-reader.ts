@@ -21,16 +21,19 @@ export class AnswerReader {
   isOver = false;
   /** Reasoning flows only where nothing guards it. */
   readonly isReasoningShown: boolean;
+  /** Text is reasoning. */
+  private readonly isThoughtShown: boolean;
   private readonly release: Release;
   reading: Promise<IteratorResult<ModelEvent>> | undefined;
 
   constructor(
     private readonly handle: RunHandle,
     private readonly open: OpenModelCall,
-    { release, isUnguarded }: { readonly release: Release; readonly isUnguarded: boolean },
+    { release, isUnguarded, isThought = false }: { readonly release: Release; readonly isUnguarded: boolean; readonly isThought?: boolean },
   ) {
     this.release = release;
     this.isReasoningShown = isUnguarded && handle.root.settings.reasoning === 'show';
+    this.isThoughtShown = isThought && this.isReasoningShown;
   }
 
   /** Reads to the end. Rejects with what the stream throws, or MODEL_PROTOCOL. */
@@ -76,6 +79,7 @@ export class AnswerReader {
       case 'text.delta':
         if (typeof event.text !== 'string') throw this.misstep('gave a text that is none');
         this.text += event.text;
+        if (this.isThoughtShown) handle.emit({ type: 'reasoning.delta', turn: open.turn, text: event.text });
         return this.release.push(event.text);
       case 'reasoning.delta':
         if (typeof event.text !== 'string') throw this.misstep('gave a text that is none');

@@ -1,7 +1,7 @@
 import type { GuardloopError } from '../errors.js';
 import type { JsonValue, Label, ModelCall, StopReason, Usage } from '../model/types.js';
 import type { CompiledSchema } from '../schema.js';
-import type { RecordedError } from '../state/events.js';
+import type { RecordedError, ThoughtPlace } from '../state/events.js';
 import type { RunHandle } from './handle.js';
 import { jsonFault } from './json-fault.js';
 import { deepFreeze } from './plain-output.js';
@@ -20,6 +20,19 @@ export interface RawAnswer {
   /** Who answered: the maker of `native`, and the model's id, where that is not the one that was asked. */
   readonly provider: string;
   readonly model?: string | undefined;
+  /** In an agent with a mode. */
+  readonly inMode?: InMode | undefined;
+}
+
+/** How an agent's mode takes an answer. Plain JSON: it may wait in quarantine. */
+export interface InMode {
+  readonly thought: ThoughtPlace;
+  /** Thoughts taken off the calls. */
+  readonly argued: string;
+  /** They, and the text beside the call that ends the run: judged and recorded as reasoning, shown or not. */
+  readonly said: string;
+  /** A thought alone: the run goes on until this call ends it. */
+  readonly continues: string | undefined;
 }
 
 /** How an answer is to be finished. */

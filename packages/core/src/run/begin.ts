@@ -3,7 +3,7 @@ import type { AgentSpec } from '../define/specs.js';
 import { GuardloopError } from '../errors.js';
 import { schemasReady } from '../schema.js';
 import type { GuardEntry, LogEvent, Manifest } from '../state/events.js';
-import { recordLimits, resolveLimits } from '../state/limits.js';
+import { limitsOf, recordLimits, resolveLimits } from '../state/limits.js';
 import { readDamaged, readLog } from '../state/log.js';
 import type { LogState } from '../state/state.js';
 import { beforeEntry, late } from './before-entry.js';
@@ -54,7 +54,7 @@ interface NewRun {
 /** Starts a new run. Throws before the run is entered. */
 export async function beginRun(start: AgentSpec, input: unknown, door: Door): Promise<RunHandle> {
   const { options } = door;
-  const limits = resolveLimits(options.limits);
+  const limits = resolveLimits(options.limits, limitsOf(start.mode));
   const runId = options.runId ?? newId('r');
   const agents = resolveAgents(start);
   const given = readInput(input, options.history, { run: runId, agent: start.name });

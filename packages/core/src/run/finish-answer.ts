@@ -41,9 +41,16 @@ const stopped: Fault = { kind: 'stopped' };
 /** Judges a whole answer, shows it, prepares its calls, and records it as `model.end`: or discards it, or puts it before a person. */
 export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishing: Finishing): Promise<void> {
   const { turn, approvedRevision } = finishing;
-  const open: Open = { handle, answer, finishing, id: `${handle.state.id}/${turn}`, isFinal: answer.calls.length === 0 };
-  if (open.isFinal && answer.text === '') {
-    handle.append({ ...endOf(open), status: 'ok', stopReason: answer.stopReason, empty: true });
+  const open: Open = {
+    handle,
+    answer,
+    finishing,
+    id: `${handle.state.id}/${turn}`,
+    isFinal: answer.calls.length === 0 && answer.inMode?.continues === undefined,
+  };
+  const { inMode } = answer;
+  if (answer.calls.length === 0 && answer.text === '') {
+    handle.append({ ...endOf(open), ...modeOf(open), status: 'ok', stopReason: answer.stopReason, empty: true });
     return;
   }
   const judging = judgeReasoning(open);
@@ -88,8 +95,15 @@ export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishi
   if (answer.native !== undefined && ruling.revision === 0 && !reasoning.isRewritten && areUntouched(calls, open))
     end.native = { provider: answer.provider, message: answer.native };
   if (reasoning.text !== undefined) end.reasoning = reasoning.text;
+  if (inMode !== undefined) Object.assign(end, modeOf(open));
   handle.append(end);
   tellCalls(handle, calls);
+}
+
+function modeOf({ answer: { inMode } }: Open): Pick<ModelEnd, 'thought' | 'continues'> {
+  if (inMode === undefined) return {};
+  const { thought, continues } = inMode;
+  return continues === undefined ? { thought } : { thought, continues };
 }
 
 /** What every end of an answer has; as of one of which nothing is recorded. */
@@ -124,12 +138,15 @@ function discard(open: Open, fault: Fault): void {
 const noReasoning: Reasoning = { text: undefined, isRewritten: false };
 
 function judgeReasoning(open: Open): Reasoning | Promise<Reasoning | Fault> {
-  const isShown = open.handle.root.settings.reasoning === 'show' && open.answer.reasoning !== '';
-  return isShown ? judgeShownReasoning(open) : noReasoning;
+  const { reasoning, inMode } = open.answer;
+  const shown = open.handle.root.settings.reasoning === 'show' ? reasoning : '';
+  const said = inMode?.said ?? '';
+  const text = shown === '' || said === '' ? shown + said : `${shown}\n${said}`;
+  return text === '' ? noReasoning : judgeSaid(open, text);
 }
 
-async function judgeShownReasoning({ handle, answer, finishing, id, isFinal }: Open): Promise<Reasoning | Fault> {
-  const value = { text: answer.reasoning, value: undefined };
+async function judgeSaid({ handle, finishing, id, isFinal }: Open, text: string): Promise<Reasoning | Fault> {
+  const value = { text, value: undefined };
   const ruling = await judgeAnswer(handle, value, { ...finishing, subject: `${id}/reasoning`, kind: 'reasoning', isFinal });
   if (ruling.isStopped) return stopped;
   const refusal = ruling.refusal ?? askRefusal(ruling.asks, 'shown reasoning cannot wait for a person');
@@ -161,7 +178,10 @@ async function putBeforePerson(open: Open, ruling: Ruling<AnswerValue>, reasonin
   }
   finishing.release.retract('the answer waits for a person');
   const native = revision === 0 && !reasoning.isRewritten ? answer.native : undefined;
-  const kept: RawAnswer = { ...answer, reasoning: reasoning.text ?? '', native };
+  const { inMode } = answer;
+  const kept: RawAnswer = inMode
+    ? { ...answer, reasoning: '', native, inMode: { ...inMode, said: reasoning.text ?? '' } }
+    : { ...answer, reasoning: reasoning.text ?? '', native };
   const isKept = await putInQuarantine(handle, kept, { turn: finishing.turn, asks, revision, text: ruling.value.text });
   if (!isKept) discard(open, stopped);
 }
@@ -176,9 +196,17 @@ async function findMisfit(handle: RunHandle, schema: CompiledSchema, { text, val
   return undefined;
 }
 
-function show({ handle, finishing }: Open, ruling: Ruling<AnswerValue>, reasoning: Reasoning): void {
+function show({ handle, answer, finishing, isFinal }: Open, ruling: Ruling<AnswerValue>, reasoning: Reasoning): void {
   const { turn, release, isReasoningShown } = finishing;
-  if (reasoning.text !== undefined && !isReasoningShown) handle.emit({ type: 'reasoning.delta', turn, text: reasoning.text });
+  const { inMode } = answer;
+  const isShown = handle.root.settings.reasoning === 'show';
+  // What flowed was shown already; thoughts in arguments cannot flow.
+  const late = isReasoningShown ? inMode?.argued : reasoning.text;
+  if (isShown && late !== undefined && late !== '') handle.emit({ type: 'reasoning.delta', turn, text: late });
+  if (inMode !== undefined && !isFinal) {
+    if (isShown && !isReasoningShown && ruling.value.text !== '') handle.emit({ type: 'reasoning.delta', turn, text: ruling.value.text });
+    return;
+  }
   if (release.mode === 'hold') release.show(ruling.value.text);
   else if (release.mode === 'live' && ruling.revision > 0) {
     release.retract('a guardrail rewrote the answer');

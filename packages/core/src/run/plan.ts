@@ -1,6 +1,7 @@
 import { checkModel } from '../define/agent-model.js';
 import { checkSettings } from '../define/agent-settings.js';
 import { refuseSharedNames } from '../define/guardrail.js';
+import { modelInMode, stopTool, withThought } from '../define/mode.js';
 import type { AgentSpec, GuardrailSpec, HandoffSpec, ToolSpec } from '../define/specs.js';
 import { GuardloopError } from '../errors.js';
 import { mergeSettings } from '../model/merge-settings.js';
@@ -32,15 +33,18 @@ function buildStand(agent: AgentSpec, runGuards: readonly GuardrailSpec[]): Stan
   const on = (surface: Surface): Placed[] => common.filter(({ spec }) => spec.on.includes(surface));
   const observation = readObservationTool(agent.tools);
   const tools = observation ? [...agent.tools, observation] : agent.tools;
+  const { mode } = agent;
+  const inMode = (tool: OfferedTool): OfferedTool => (mode === undefined ? tool : withThought(tool, mode));
+  const stop = stopTool(agent);
   const entries: Stand['tools'] = [
     ...tools.map((spec) => ({
       offered: { kind: 'tool' as const, spec },
-      wire: wireOf(spec),
+      wire: inMode(wireOf(spec)),
       isFixed: typeof spec.enabled !== 'function',
     })),
     ...agent.handoffs.map((spec) => ({
       offered: { kind: 'handoff' as const, spec },
-      wire: { name: spec.name, description: describeHandoff(spec, spec.target), schema: spec.input?.json ?? noInput },
+      wire: inMode({ name: spec.name, description: describeHandoff(spec, spec.target), schema: spec.input?.json ?? noInput }),
       isFixed: typeof spec.enabled !== 'function',
     })),
   ];
@@ -76,8 +80,14 @@ function buildStand(agent: AgentSpec, runGuards: readonly GuardrailSpec[]): Stan
     toolOutput: forTools('toolOutput'),
     tools: offeredNow,
     names: new Map(offeredNow.map(({ offered }) => [offered.spec.name, offered])),
-    wire: offeredNow.every((entry) => entry.isFixed) ? offeredNow.map(({ wire }) => wire) : undefined,
+    stop,
+    wire: offeredNow.every((entry) => entry.isFixed) ? withStop(offeredNow, stop) : undefined,
   };
+}
+
+function withStop(tools: Stand['tools'], stop: OfferedTool | undefined): readonly OfferedTool[] {
+  const wire = tools.map((tool) => tool.wire);
+  return stop === undefined ? wire : [...wire, stop];
 }
 
 function wireOf({ name, description, input, strict }: ToolSpec): OfferedTool {
@@ -100,7 +110,7 @@ function describeTargets(stand: Stand, agents: ReadonlyMap<string, AgentSpec>): 
     const { spec } = offered;
     return { ...entry, wire: { ...wire, description: describeHandoff(spec, agents.get(offered.spec.target) ?? offered.spec.target) } };
   });
-  return { ...stand, tools, wire: stand.wire === undefined ? undefined : tools.map(({ wire }) => wire) };
+  return { ...stand, tools, wire: stand.wire === undefined ? undefined : withStop(tools, stand.stop) };
 }
 
 /** The manifest of an agent's stay: what stands, and what its targets have on the way to them. */
@@ -145,8 +155,21 @@ async function makePlan(handle: RunHandle): Promise<Plan> {
     if (typeof instructions !== 'string')
       throw new GuardloopError('CONFIG_INVALID', `The instructions of agent ${agent.name} gave a ${typeof instructions}. Return a string.`);
   }
-  handle.plan = { stand: describeTargets(stand, handle.agents), instructions };
+  const described = describeTargets(stand, handle.agents);
+  handle.plan = { stand: described, instructions: inMode(described, instructions) };
   return handle.plan;
+}
+
+/** The instructions with what the agent's mode says in them. */
+function inMode({ agent, tools, stop }: Stand, instructions: string): string {
+  const { mode } = agent;
+  if (mode?.instructions === undefined) return instructions;
+  const given: unknown = mode.instructions(instructions, { tools: withStop(tools, stop), stop: mode.stop });
+  if (typeof given === 'string') return given;
+  throw new GuardloopError(
+    'CONFIG_INVALID',
+    `The instructions of mode ${mode.name} gave a ${typeof given} for agent ${agent.name}. Return a string.`,
+  );
 }
 
 /** The tools that are offered in a turn. */
@@ -159,7 +182,7 @@ export function offerTools(
   const entries = stand.tools.filter(({ offered: { spec } }) =>
     typeof spec.enabled === 'function' ? spec.enabled({ context: handle.root.context, turn }) === true : spec.enabled,
   );
-  return { wire: entries.map(({ wire }) => wire), names: new Map(entries.map(({ offered }) => [offered.spec.name, offered])) };
+  return { wire: withStop(entries, stand.stop), names: new Map(entries.map(({ offered }) => [offered.spec.name, offered])) };
 }
 
 /** The model of a turn. Throws CONFIG_INVALID for what is none, or runs tools of its own that the agent does not list. */
@@ -167,7 +190,7 @@ export function modelOf(handle: RunHandle, agent: AgentSpec, turn: number): Mode
   const own = handle.root.settings.model ?? agent.model;
   const model = typeof own === 'function' ? own({ context: handle.root.context, turn }) : own;
   if (model !== agent.model) checkModel(model, { owner: `Agent ${agent.name}`, unguarded: agent.providerTools });
-  return model;
+  return modelInMode(agent.mode, model);
 }
 
 /** The settings of a turn: the agent's, and over them the run's. Throws CONFIG_INVALID. */

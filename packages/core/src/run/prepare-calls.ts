@@ -9,6 +9,7 @@ import type { Finishing, RawAnswer } from './answer.js';
 import type { Ruling } from './guard.js';
 import { judge } from './guard.js';
 import type { CallInput, RunHandle } from './handle.js';
+import { heldByMode } from './in-mode.js';
 import { inTime, unread } from './in-time.js';
 import { isPromise } from './is-promise.js';
 import { jsonFault } from './json-fault.js';
@@ -30,12 +31,16 @@ export function prepareCalls(
   { turn, names, label }: Finishing,
 ): readonly RecordedCall[] | Promise<readonly RecordedCall[]> {
   const { calls } = answer;
+  const { mode } = standNow(handle).agent;
   handle.inputs = undefined;
   handle.returned = undefined;
   let hasHandoff = false;
   const preparing: (RecordedCall | Promise<RecordedCall>)[] = calls.map((call, index) => {
     const id = `${turn}.${index}`;
     const offered = names.get(call.name);
+    const held = mode && heldByMode(handle, mode, { answer, call });
+    if (held && (offered || call.name === mode.stop))
+      return ended({ handle, call, id, kind: offered ? kindOf(offered) : 'tool', label }, held);
     if (offered === undefined)
       return ended(
         { handle, call: { ...call, name: nameOfUnknown(handle, call.name) }, id, kind: 'unknown', label },

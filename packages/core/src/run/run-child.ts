@@ -2,7 +2,7 @@ import { resolveAgents } from '../define/resolve.js';
 import type { AgentToolSpec } from '../define/specs.js';
 import { isUntrustedView } from '../state/conversation.js';
 import type { ErrorClass, Refusal } from '../state/events.js';
-import { recordLimits, resolveLimits } from '../state/limits.js';
+import { limitsOf, recordLimits, resolveLimits } from '../state/limits.js';
 import type { RunState } from '../state/state.js';
 import { endRun } from './end-run.js';
 import { RunHandle } from './handle.js';
@@ -61,7 +61,7 @@ export function childHandle({ handle, call }: Omit<OpenCall, 'tool'>, agentTool:
   const known = state.children?.get(call.call.id);
   const agents = resolveAgents(agentTool.agent);
   if (known === undefined) {
-    const limits = resolveLimits(agentTool.limits);
+    const limits = resolveLimits(agentTool.limits, limitsOf(agentTool.agent.mode));
     handle.publish({
       type: 'run.start',
       seq: root.log.seq + 1,

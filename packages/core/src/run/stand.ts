@@ -25,6 +25,8 @@ export interface Stand {
   readonly toolOutput: ReadonlyMap<string, readonly Placed[]>;
   readonly tools: readonly { readonly offered: Offered; readonly wire: OfferedTool; readonly isFixed: boolean }[];
   readonly names: ReadonlyMap<string, Offered>;
+  /** The call that ends the run, in an agent whose mode has one. */
+  readonly stop: OfferedTool | undefined;
   /** Undefined when what is offered depends on the turn. */
   readonly wire: readonly OfferedTool[] | undefined;
 }

@@ -248,6 +248,12 @@ export interface RecordedCall extends ToolCall {
    */
   readonly variant?: number | undefined;
 }
+/**
+ * Where the thought of an answer stands, in an agent with a mode. `text`: in its text (beside the call that ends the run: in `reasoning`).
+ * `thinking`: in what the model gives as its reasoning, which is recorded only where it is shown. `argument`: in `reasoning`, taken off the
+ * calls. `unreadable`: the provider keeps it encrypted. `none`: there is none.
+ */
+export type ThoughtPlace = 'text' | 'thinking' | 'argument' | 'unreadable' | 'none';
 /** A model call has ended: the answer in the form that passed, or what became of it. */
 export interface ModelEndEvent extends Durable<'model.end'> {
   readonly turn: number;
@@ -261,7 +267,7 @@ export interface ModelEndEvent extends Durable<'model.end'> {
   readonly value?: JsonValue | undefined;
   readonly calls: readonly RecordedCall[];
   readonly native?: NativeMessage | undefined;
-  /** Reasoning that was shown, in the form that passed. */
+  /** Reasoning that was shown, or said in arguments or beside the call that ends the run: in the form that passed. */
   readonly reasoning?: string | undefined;
   readonly label: Label;
   readonly usage: Usage;
@@ -273,6 +279,12 @@ export interface ModelEndEvent extends Durable<'model.end'> {
   readonly refusal?: Refusal | undefined;
   /** A misfit of the output schema that is to be repaired: which fields, what was expected; no values. */
   readonly misfit?: string | undefined;
+  /** The answer's own form could not be read, so that nobody judged it. */
+  readonly unread?: true | undefined;
+  /** In an agent with a mode: where the thought stands. */
+  readonly thought?: ThoughtPlace | undefined;
+  /** In an agent with a mode: a thought alone. The run goes on until the call of this name ends it. */
+  readonly continues?: string | undefined;
   /** The answer was empty: neither text nor call. */
   readonly empty?: true | undefined;
   readonly error?: RecordedError | undefined;

@@ -190,6 +190,7 @@ function startRun(state: LogState, event: Extract<LogEvent, { type: 'run.start' 
     viewItems: undefined,
     answer: undefined,
     note: undefined,
+    hasThought: false,
     ending: undefined,
     ended: undefined,
     usage: noUsage,
@@ -283,8 +284,10 @@ function endAnswer(run: RunState, event: ModelEndEvent): void {
     repair(run, event);
     return;
   }
+  run.hasThought = event.continues !== undefined && event.thought !== 'none';
   if (event.empty) {
-    askOnceMore(run);
+    if (run.hasThought) run.note = goOn(event);
+    else askOnceMore(run);
     return;
   }
   run.repairs = 0;
@@ -296,6 +299,10 @@ function endAnswer(run: RunState, event: ModelEndEvent): void {
   });
   const message: AssistantMessage = { role: 'assistant', id, agent, text, calls: messageCalls, label };
   addMessage(run.conversation, native === undefined ? message : { ...message, native });
+  if (event.continues !== undefined) {
+    run.note = goOn(event);
+    return;
+  }
   if (event.calls.length === 0) {
     run.answer = event.value === undefined ? { text: event.text } : { text: event.text, value: event.value };
     return;
@@ -342,6 +349,8 @@ function repair(run: RunState, { refusal, misfit = '' }: ModelEndEvent): void {
   const message = `The answer of agent ${run.agent} did not fit its output schema: ${misfit}.`;
   run.ending = { status: 'failed', error: { code: 'OUTPUT_INVALID', message, isRetryable: true } };
 }
+
+const goOn = ({ continues }: ModelEndEvent): string => `Nothing was called. Call a tool, or ${continues} with the answer.`;
 
 function askOnceMore(run: RunState): void {
   run.empties += 1;
@@ -463,6 +472,7 @@ function handOver(run: RunState, event: HandoffEvent): void {
   run.repeated = 0;
   run.repeats.clear();
   run.note = undefined;
+  run.hasThought = false;
   run.viewItems = undefined;
   run.agent = event.to;
   run.agentTurn = run.turn;

@@ -14,6 +14,11 @@ export const defaultLimits: Limits = {
   repeats: 3,
 };
 
+/** What holds in a mode where nothing is said. */
+export function limitsOf(mode: { readonly turns: number | undefined } | undefined): Limits {
+  return mode?.turns === undefined ? defaultLimits : { ...defaultLimits, turns: mode.turns };
+}
+
 export const limitNames = Object.keys(defaultLimits) as LimitName[];
 const zeroAllowed: ReadonlySet<LimitName> = new Set(['repairs', 'handoffs', 'toolCalls']);
 

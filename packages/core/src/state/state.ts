@@ -89,6 +89,8 @@ export interface RunState {
   answer: { readonly text: string; readonly value?: JsonValue | undefined; readonly callId?: string | undefined } | undefined;
   /** Core's note for the next request: why the last answer was refused. */
   note: string | undefined;
+  /** The latest answer was a thought alone. */
+  hasThought: boolean;
   ending: Ending | undefined;
   ended: RunEndEvent | undefined;
   usage: Usage;

@@ -181,7 +181,7 @@ function auditNoAnswer(audit: Audit, run: RunAudit, event: ModelEndEvent): void 
   const reasoning = read(`${run.id}/${event.turn}/reasoning`, true);
   // Shown reasoning cannot wait for a person: an ask about it ends the answer before its text is judged.
   const isReasoningAsked = event.refusal?.action === 'ask' && reasoning.asks.length > 0;
-  const output = read(`${run.id}/${event.turn}`, reasoning.refused !== undefined || isReasoningAsked);
+  const output = read(`${run.id}/${event.turn}`, event.unread === true || reasoning.refused !== undefined || isReasoningAsked);
   const refused = output.refused ?? reasoning.refused;
   const asked = output.asks[0] ?? reasoning.asks[0];
   if (refused === undefined && event.refusal?.action === 'ask') {

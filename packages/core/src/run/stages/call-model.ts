@@ -11,6 +11,7 @@ import { answerLabel, recordError } from '../answer.js';
 import { AnswerReader, leaveMs } from '../answer-reader.js';
 import { finishAnswer } from '../finish-answer.js';
 import type { LogDraft, OpenModelCall, RunHandle, Settled } from '../handle.js';
+import { readInMode } from '../in-mode.js';
 import { isPromise } from '../is-promise.js';
 import type { MadeView } from '../make-view.js';
 import { makeView } from '../make-view.js';
@@ -72,7 +73,7 @@ function open(
   };
   if (note !== undefined) request.note = note;
   if (toolChoice !== undefined) request.toolChoice = toolChoice;
-  if (agent.output)
+  if (agent.output && (agent.mode === undefined || final !== undefined))
     request.output = { name: `${agent.name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 50)}_answer`, schema: agent.output.json };
   const start: { -readonly [K in keyof ModelStart]: ModelStart[K] } = {
     type: 'model.start',
@@ -157,6 +158,8 @@ interface VoidAnswer {
   readonly chars?: number;
   readonly stopReason?: StopReason;
   readonly model?: string;
+  readonly misfit?: string;
+  readonly unread?: true;
 }
 
 function recordVoid(handle: RunHandle, turn: number, answer: VoidAnswer): void {
@@ -188,8 +191,10 @@ export async function callModel(handle: RunHandle, final?: LimitName): Promise<E
   const { agent, output: guards } = standNow(handle);
   const label = answerLabel(handle);
   const { turn, names, isFinal } = open;
-  const release = new Release(handle, { turn, guards, isStructured: agent.output !== undefined, label });
-  const reader = new AnswerReader(handle, open, { release, isUnguarded: guards.length === 0 });
+  // In a mode, text is a thought, and the answer comes with a call.
+  const isThought = agent.mode !== undefined && !isFinal;
+  const release = new Release(handle, { turn, guards, isStructured: agent.output !== undefined || isThought, label });
+  const reader = new AnswerReader(handle, open, { release, isUnguarded: guards.length === 0, isThought });
   const settled = await handle.wait(reader.read());
   reader.isOver = true;
   open.off?.();
@@ -197,7 +202,14 @@ export async function callModel(handle: RunHandle, final?: LimitName): Promise<E
   try {
     if (isPromise(answer)) await answer;
     else if (answer !== undefined)
-      await finishAnswer(handle, answer, { turn, names, isFinal, release, label, isReasoningShown: reader.isReasoningShown });
+      await finishAnswer(handle, isFinal ? answer : readInMode(handle, agent, answer), {
+        turn,
+        names,
+        isFinal,
+        release,
+        label,
+        isReasoningShown: reader.isReasoningShown,
+      });
   } catch (thrown) {
     release.retract('the run failed');
     throw thrown;
@@ -262,6 +274,10 @@ function answerOf({ handle, open, release, reader, settled }: ReadCall): RawAnsw
       stopReason,
       ...whose,
     });
+    return undefined;
+  }
+  if (end.misfit !== undefined) {
+    recordVoid(handle, turn, { status: 'refused', usage, chars, misfit: end.misfit, unread: true, stopReason, ...whose });
     return undefined;
   }
   const { reasoning, calls } = reader;
