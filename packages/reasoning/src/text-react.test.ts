@@ -117,7 +117,7 @@ describe('a run in the text form', () => {
   });
 
   it('reads nothing of an answer that was cut', async () => {
-    const { agent } = build([[say('Thought: x\nAction: look[a]'), endWith('length')]]);
+    const { agent } = build([[say('Thought: x\nAction: look[a]'), endWith({ stopReason: 'length' })]]);
     const result = await run(agent, 'go');
     expect(result).toMatchObject({ status: 'failed', error: { code: 'MODEL_FAILED' } });
   });

@@ -1,3 +1,4 @@
+import type { AgentSpec } from '../../define/specs.js';
 import { GuardloopError } from '../../errors.js';
 import { missingEnd, modelFailure } from '../../model/failures.js';
 import { leaveStream } from '../../model/leave-stream.js';
@@ -73,8 +74,8 @@ function open(
   };
   if (note !== undefined) request.note = note;
   if (toolChoice !== undefined) request.toolChoice = toolChoice;
-  if (agent.output && (agent.mode === undefined || final !== undefined))
-    request.output = { name: `${agent.name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 50)}_answer`, schema: agent.output.json };
+  const output = wantedForm(agent, final);
+  if (output !== undefined) request.output = output;
   const start: { -readonly [K in keyof ModelStart]: ModelStart[K] } = {
     type: 'model.start',
     seq: 0,
@@ -113,6 +114,12 @@ function open(
   }
   handle.openModelCall = { events, first, controller, off, turn, model, names, isFinal: final !== undefined };
   return undefined;
+}
+
+/** The form of the answer; in a mode the call that ends the run has it, but for a last answer without calls. */
+function wantedForm({ name, output, mode }: AgentSpec, final: LimitName | undefined): ModelRequest['output'] {
+  if (output === undefined || (mode !== undefined && final === undefined)) return undefined;
+  return { name: `${name.replace(/[^a-zA-Z0-9_-]/g, '_').slice(0, 50)}_answer`, schema: output.json };
 }
 
 /** Aborts a call that a refusal made useless, and records that it happened. */
