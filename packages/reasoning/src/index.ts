@@ -1,3 +1,5 @@
+export { type PrintOptions, printSteps } from './print-steps.js';
 export { type ReactOptions, react, reactContract } from './react.js';
+export { checkInvariant, type Step, type StepAction, type StepObservation, type StepStatus, type StepThought, steps } from './steps.js';
 export { readTextStep, type TextStep } from './text-form.js';
 export { type TextReactOptions, textContract, textReact } from './text-react.js';
