@@ -13,7 +13,6 @@ const look = defineTool({
   input: z.object({ what: z.string() }),
   flow: { effect: 'read' },
   execute: ({ what }) => {
-    if (what === 'nothing') return '';
     if (what === 'broken') throw toolError('The index is down.', { errorClass: 'unavailable', retryable: true });
     return `about ${what}`;
   },
@@ -66,7 +65,6 @@ describe('the steps of a run', () => {
         [say('Wrong input.'), callTool('look', { where: 1 })],
         [say('Unknown.'), callTool('fly', {})],
         [say('Down.'), call('broken')],
-        [say('Empty.'), call('nothing')],
         [say('Fine.'), finish('ok')],
       ]),
       'go',
@@ -76,8 +74,7 @@ describe('the steps of a run', () => {
       [2, 'text', 'call', 'error', 'action'],
       [3, 'text', 'call', 'error', 'action'],
       [4, 'text', 'call', 'error', 'observation'],
-      [5, 'text', 'call', 'ok', 'observation'],
-      [6, 'text', 'stop', 'final', undefined],
+      [5, 'text', 'stop', 'final', undefined],
     ]);
   });
 

@@ -21,8 +21,6 @@ export interface StepObservation {
   readonly note?: string | undefined;
   readonly errorClass?: ErrorClass | undefined;
   readonly retryable?: boolean | undefined;
-  /** The call gave nothing. */
-  readonly isEmpty?: true | undefined;
 }
 /**
  * How a step ended: as its call did; `waiting` for a person; `open` where the log was cut; `final` for an answer, `thought` for a thought alone;
@@ -198,14 +196,13 @@ function actionOf({ id, name, input, kind, handoff }: RecordedCall): StepAction 
   return kind === 'handoff' && handoff ? { kind: 'handoff', id, name, to: handoff.to } : { kind: 'call', id, name, input };
 }
 
-type Ended = Pick<ToolEndEvent, 'content' | 'note' | 'errorClass' | 'retryable' | 'status'> & { readonly chars?: number };
+type Ended = Pick<ToolEndEvent, 'content' | 'note' | 'errorClass' | 'retryable' | 'status'>;
 
 function observationOf({ content, note, errorClass, retryable, status, chars }: Ended): StepObservation {
   const observation: Writable<StepObservation> = { text: textOf(content) };
   if (note !== undefined) observation.note = note;
   if (errorClass !== undefined) observation.errorClass = errorClass;
   if (retryable !== undefined) observation.retryable = retryable;
-  if (status === 'ok' && chars === 0) observation.isEmpty = true;
   return observation;
 }
 
