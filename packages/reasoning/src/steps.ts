@@ -198,7 +198,7 @@ function actionOf({ id, name, input, kind, handoff }: RecordedCall): StepAction 
 
 type Ended = Pick<ToolEndEvent, 'content' | 'note' | 'errorClass' | 'retryable' | 'status'>;
 
-function observationOf({ content, note, errorClass, retryable, status, chars }: Ended): StepObservation {
+function observationOf({ content, note, errorClass, retryable }: Ended): StepObservation {
   const observation: Writable<StepObservation> = { text: textOf(content) };
   if (note !== undefined) observation.note = note;
   if (errorClass !== undefined) observation.errorClass = errorClass;

@@ -1,0 +1,58 @@
+import type { Guardrail, Message } from '@guardloop/core';
+import { allow, defineGuardrail, deny } from '@guardloop/core';
+import type { ToolMessage } from '@guardloop/core/model';
+
+/** What a predicate is shown: the answer, and what the run has found out. */
+export interface EvidenceInfo {
+  /** The text of the answer; of a structured one, its JSON. */
+  readonly answer: string;
+  /** The structured answer, raw; of text, the text. */
+  readonly value: unknown;
+  /** Results of this run that are no errors. */
+  readonly results: readonly ToolMessage[];
+  /** All that the agent sees. */
+  readonly messages: readonly Message[];
+}
+/** What a task needs: a result of a tool by its name, or something of which a predicate says whether it is there. */
+export type Evidence =
+  | string
+  | {
+      /** In words that tell the model what is missing: `the date of the order`. */
+      readonly what: string;
+      /** May throw: then it is missing. */
+      readonly holds: (info: EvidenceInfo) => boolean;
+    };
+
+/**
+ * A guardrail on final answers that lets none stop the run before the evidence is there. A premature one is discarded, the model is told what
+ * is missing, and `limits.repairs` counts it; its verdict stands in the log under the name `evidence`. Throws CONFIG_INVALID.
+ */
+export function evidence(needed: readonly Evidence[]): Guardrail<unknown, 'output'> {
+  const items = needed.map((each) => (typeof each === 'string' ? ofTool(each) : each));
+  return defineGuardrail({
+    name: 'evidence',
+    on: ['output'],
+    check: ({ content, value, final, kind }, { run, messages }) => {
+      if (!final || kind !== 'answer') return allow();
+      const results = messages.filter(
+        (message): message is ToolMessage => message.role === 'tool' && !message.isError && message.id.startsWith(`${run}/`),
+      );
+      const info: EvidenceInfo = { answer: content, value, results, messages };
+      const missing = items.filter((item) => !holds(item, info)).map(({ what }) => what);
+      return missing.length === 0 ? allow() : deny(`the answer is premature, this is missing: ${missing.join('; ')}`);
+    },
+  });
+}
+
+const ofTool = (tool: string) => ({
+  what: `a result of ${tool}`,
+  holds: ({ results }: EvidenceInfo) => results.some((result) => result.tool === tool),
+});
+
+function holds(item: Exclude<Evidence, string>, info: EvidenceInfo): boolean {
+  try {
+    return item.holds(info) === true;
+  } catch {
+    return false;
+  }
+}
