@@ -54,10 +54,9 @@ describe('evidence', () => {
   });
 
   it('counts results of this run alone', async () => {
-    const { agent } = build([callTool('look', { what: 'x' }), say('One.'), say('Two.'), say('Two.')]);
     const session = { store: memorySession(), id: 's' };
-    expect((await run(agent, 'go', { session })).status).toBe('completed');
-    expect((await run(agent, 'again', { session })).status).toBe('blocked');
+    expect((await run(build([callTool('look', { what: 'x' }), say('One.')]).agent, 'go', { session })).status).toBe('completed');
+    expect((await run(build([say('Two.'), say('Two.')]).agent, 'again', { session })).status).toBe('blocked');
   });
 
   it('asks a predicate about the answer and what was found; one that throws is missing', async () => {
