@@ -6,6 +6,7 @@ export { withDetails } from './define/detailed.js';
 export { defineGuardrail } from './define/guardrail.js';
 export { handoff } from './define/handoff.js';
 export { defineMode } from './define/mode.js';
+export { defineMonitor } from './define/monitor.js';
 export { definePolicy } from './define/policy.js';
 export { defineTool } from './define/tool.js';
 export { toolError } from './define/tool-error.js';
@@ -25,6 +26,7 @@ export type {
   Definers,
   Deny,
   Detailed,
+  Finding,
   Flow,
   GuardInfo,
   Guardrail,
@@ -42,6 +44,8 @@ export type {
   Mode,
   ModeDef,
   ModeInfo,
+  Monitor,
+  MonitorDef,
   OutputSubject,
   PolicyAction,
   PolicyDef,
@@ -191,6 +195,7 @@ export type {
   ModelRetryEvent,
   ModelStartEvent,
   ModelWarningEvent,
+  MonitorAlertEvent,
   ObserverErrorEvent,
   OutputApproval,
   ReasoningDeltaEvent,

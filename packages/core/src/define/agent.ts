@@ -8,6 +8,7 @@ import { DefinitionReader, describe, invalid, isName, property } from './definit
 import { readGuardrails, refuseSharedNames } from './guardrail.js';
 import { handoffSpec } from './handoff.js';
 import { readMode } from './mode.js';
+import { readMonitors } from './monitor.js';
 import { reachOf } from './resolve.js';
 import type { AgentSpec, HandoffSpec, ToolSpec } from './specs.js';
 import { refuseUnknownRules } from './tool.js';
@@ -26,6 +27,7 @@ const optionNames = [
   'refusal',
   'providerTools',
   'mode',
+  'monitors',
 ] as const;
 type Reader = DefinitionReader<(typeof optionNames)[number]>;
 
@@ -62,6 +64,7 @@ function readAgent(reader: Reader): AgentSpec {
     refusal: reader.text('refusal'),
     providerTools,
     mode: readMode(reader.get('mode'), subject),
+    monitors: readMonitors(reader.list('monitors'), subject),
   });
   refuseSharedToolNames(agent);
   refuseLooseTools(agent);

@@ -2,11 +2,12 @@
 
 import type { Model, ModelSettings } from '../model/types.js';
 import type { CompiledSchema } from '../schema.js';
-import type { GuardEntry, Limits, Surface } from '../state/events.js';
+import type { GuardEntry, Limits, LogEvent, Surface } from '../state/events.js';
 import type { Breaker } from './breaker.js';
 import type {
   Awaitable,
   CallInfo,
+  Finding,
   GuardInfo,
   HistoryFilter,
   ModeInfo,
@@ -107,6 +108,15 @@ export interface AgentSpec {
   readonly providerTools: readonly string[];
   /** Undefined: an answer without calls is final. */
   readonly mode: ModeSpec | undefined;
+  /** Undefined: none. */
+  readonly monitors: readonly MonitorSpec[] | undefined;
+}
+/** What watches how a run goes. */
+export interface MonitorSpec {
+  readonly kind: 'monitor';
+  readonly name: string;
+  /** Called once for each stay of the agent; what it gives is told each event of the run from then on, in order. */
+  readonly start: () => (event: LogEvent) => Finding | undefined;
 }
 /** How an agent's answers are read. */
 export interface ModeSpec {

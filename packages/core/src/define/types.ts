@@ -1,7 +1,7 @@
 // The one file of inference: what users write, and what is inferred from it. `any` may stand here and nowhere else (it does not).
 import type { $ZodType } from 'zod/v4/core';
 import type { JsonObject, Label, Message, Model, ModelSettings, ToolSpec as OfferedTool, Part, Via } from '../model/types.js';
-import type { ErrorClass, Limits, Surface } from '../state/events.js';
+import type { ErrorClass, Limits, LogEvent, Surface } from '../state/events.js';
 
 /** A value, or a promise of it. */
 export type Awaitable<T> = T | PromiseLike<T>;
@@ -494,6 +494,36 @@ export interface ModeDef {
   readonly model?: ((model: Model) => Model) | undefined;
 }
 
+// ------------------------------------------------------------------------------------------------ monitors
+/** What a monitor has found. It is recorded as `monitor.alert` before the next model call. */
+export interface Finding {
+  /** What kind of thing, for logs and dashboards: `same-calls`. */
+  readonly sign: string;
+  /** One sentence for the model and for people. Holds no outside value. */
+  readonly reason: string;
+  /**
+   * `note`: the model is told with its next request. `ask`: a person decides about the calls of the next answer. `finalize`: one last answer is
+   * asked for, without calls, and the run is `exhausted` with it. `stop`: it is `exhausted` at once. Default `nothing`: it is recorded.
+   */
+  readonly then?: 'nothing' | 'note' | 'ask' | 'finalize' | 'stop' | undefined;
+}
+/** Watches how a run goes, as {@link defineMonitor} makes it. */
+export interface Monitor {
+  readonly name: string;
+  readonly [types]: 'monitor';
+}
+/** What `defineMonitor` takes. */
+export interface MonitorDef {
+  /** Unique in its agent. Stands in the log. */
+  readonly name: string;
+  /**
+   * Called once for each stay of the agent in a run, again after a cut; gives a function that is told each durable event of the run, in order,
+   * shortly before the next model call. It keeps its own counts, answers at once, and depends on nothing but the events. One that throws is
+   * told as `observer.error` and changes nothing.
+   */
+  readonly start: () => (event: LogEvent) => Finding | undefined;
+}
+
 // ------------------------------------------------------------------------------------------------ agents
 /** An agent, as `defineAgent` makes it. */
 export interface Agent<in C = never, out A extends Route = Answer> {
@@ -548,6 +578,8 @@ export interface AgentDef<C, N extends string, O, T, H> {
   readonly refusal?: string | undefined;
   /** How its answers are read: `react()`, `textReact()`, or one made by {@link defineMode}. Default: an answer without calls is final. */
   readonly mode?: Mode | undefined;
+  /** They look at what has happened before each model call but the first: `stuck()`, or one made by {@link defineMonitor}. */
+  readonly monitors?: readonly Monitor[] | undefined;
   /** Tools that the provider executes itself, which no guardrail can see. */
   readonly providerTools?: readonly { readonly name: string; readonly unguarded: true }[] | undefined;
 }

@@ -40,6 +40,7 @@ export function sitesOf(replayed: Replayed, handle: RunHandle, event: LogEvent):
       const refused: Site[] = event.status === 'blocked' ? [{ event, handle, was, unknown: everything(was, 'refused') }] : [];
       return open ? [{ ...open, handle, unknown: everything(open.was, 'waiting') }, ...refused] : refused;
     }
+    case 'monitor.alert':
     case 'run.start':
     case 'run.resume':
     case 'guard.verdict':

@@ -130,6 +130,7 @@ export class StandIns {
       refusal: undefined,
       providerTools: [],
       mode: undefined,
+      monitors: undefined,
     };
   }
 }

@@ -86,6 +86,9 @@ export class RunCollector {
       case 'run.end':
         this.end(run, event);
         return;
+      case 'monitor.alert':
+        this.other(run, event);
+        return;
       default:
         this.other(run, event satisfies never);
     }

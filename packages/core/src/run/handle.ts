@@ -10,6 +10,7 @@ import { addTo } from './add-to.js';
 import type { ApprovalSigner } from './approval-keys.js';
 import type { Channel } from './channel.js';
 import type { Observers } from './observers.js';
+import type { Watching } from './monitors.js';
 import { deepFreeze } from './plain-output.js';
 import { readOnly } from './read-only.js';
 import type { Offered, Plan } from './stand.js';
@@ -124,6 +125,8 @@ export class RunHandle {
   /** Handoffs that tools returned, whose filters live only here. */
   returned: Map<string, ReturnedHandoff> | undefined;
   openModelCall: OpenModelCall | undefined;
+  /** Of the active agent's monitors. */
+  watching: Watching | undefined;
   /** Of this run alone: a child under its parent's cap could wait for itself. */
   slots: LimitFunction | undefined;
   /** Inputs of refused calls, numbered: so equal ones are told from others though none is recorded. */

@@ -3,6 +3,7 @@ import type { Ending } from '../state/state.js';
 import { endingOfStop, endRun } from './end-run.js';
 import type { RunHandle, Stop } from './handle.js';
 import { faultStop } from './handle.js';
+import { watchRun } from './monitors.js';
 import { callModel } from './stages/call-model.js';
 import { guardInput } from './stages/guard-input.js';
 import { handOff } from './stages/hand-off.js';
@@ -29,6 +30,8 @@ export async function loop(handle: RunHandle): Promise<void> {
           ending = await guardInput(handle);
           break;
         case 'callModel':
+          // What a monitor finds may change what comes next.
+          if (state.turn > 0 && watchRun(handle)) break;
           ending = await callModel(handle);
           break;
         case 'finalize':

@@ -531,6 +531,15 @@ export interface RunEndEvent extends Durable<'run.end'> {
   readonly viewUsage?: readonly ModelShare[] | undefined;
 }
 
+/** A monitor of the active agent has found something between two turns. */
+export interface MonitorAlertEvent extends Durable<'monitor.alert'> {
+  readonly monitor: string;
+  /** Recorded answers so far. */
+  readonly turn: number;
+  readonly sign: string;
+  readonly reason: string;
+  readonly then: 'nothing' | 'note' | 'ask' | 'finalize' | 'stop';
+}
 /** A durable event: part of the log. */
 export type LogEvent =
   | RunStartEvent
@@ -545,6 +554,7 @@ export type LogEvent =
   | ToolEndEvent
   | HandoffEvent
   | HandoffRefusedEvent
+  | MonitorAlertEvent
   | RunEndEvent;
 
 interface Watch<T extends string> {

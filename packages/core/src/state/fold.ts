@@ -24,6 +24,7 @@ import type {
   LimitName,
   LogEvent,
   ModelEndEvent,
+  MonitorAlertEvent,
   RunEndEvent,
   RunResumeEvent,
   ToolEndEvent,
@@ -72,6 +73,8 @@ export function apply(state: LogState, event: LogEvent): void {
       return;
     case 'model.start':
       run.usedTurns += 1;
+      run.suspected = run.suspicion;
+      run.suspicion = undefined;
       run.model = event.model;
       run.answer = undefined;
       spendViewUsage(run, event.viewUsage);
@@ -100,6 +103,9 @@ export function apply(state: LogState, event: LogEvent): void {
       return;
     case 'handoff.refused':
       refuseHandoff(run, event);
+      return;
+    case 'monitor.alert':
+      alert(run, event);
       return;
     case 'run.end':
       endRun(run, event);
@@ -153,6 +159,26 @@ function refuseHandoff(run: RunState, event: HandoffRefusedEvent): void {
   closeTurn(run);
 }
 
+function alert(run: RunState, { reason, then }: MonitorAlertEvent): void {
+  switch (then) {
+    case 'nothing':
+      return;
+    case 'note':
+      run.note = run.note === undefined ? reason : `${run.note} ${reason}`;
+      return;
+    case 'ask':
+      run.suspicion = reason;
+      return;
+    case 'finalize':
+    case 'stop':
+      run.limitHit ??= 'repeats';
+      run.forced ??= then;
+      return;
+    default:
+      then satisfies never;
+  }
+}
+
 function endRun(run: RunState, event: RunEndEvent): void {
   run.ended = event;
   spendViewUsage(run, event.viewUsage);
@@ -191,6 +217,9 @@ function startRun(state: LogState, event: Extract<LogEvent, { type: 'run.start' 
     answer: undefined,
     note: undefined,
     hasThought: false,
+    suspicion: undefined,
+    suspected: undefined,
+    forced: undefined,
     ending: undefined,
     ended: undefined,
     usage: noUsage,
@@ -249,6 +278,7 @@ function reopen(run: RunState): void {
   run.ended = undefined;
   run.ending = undefined;
   run.limitHit = undefined;
+  run.forced = undefined;
   run.finalizing = undefined;
   run.empties = 0;
   run.repairs = 0;
@@ -473,6 +503,8 @@ function handOver(run: RunState, event: HandoffEvent): void {
   run.repeats.clear();
   run.note = undefined;
   run.hasThought = false;
+  run.suspicion = undefined;
+  run.suspected = undefined;
   run.viewItems = undefined;
   run.agent = event.to;
   run.agentTurn = run.turn;

@@ -14,6 +14,7 @@ const types: ReadonlySet<unknown> = new Set<LogEvent['type']>([
   'tool.end',
   'handoff',
   'handoff.refused',
+  'monitor.alert',
   'run.end',
 ]);
 

@@ -47,7 +47,7 @@ export function nextStep(run: RunState): Step {
 function stepAtLimit(run: RunState, limit: LimitName): Step {
   const error = limit === 'cost' || limit === 'tokens' ? unheldError(run) : undefined;
   if (error) return { type: 'end', ending: { status: 'failed', error } };
-  return run.onLimit === 'finalize' && finalizable.has(limit) ? { type: 'finalize', limit } : { type: 'exhaust', limit };
+  return (run.forced ?? run.onLimit) === 'finalize' && finalizable.has(limit) ? { type: 'finalize', limit } : { type: 'exhaust', limit };
 }
 
 /** A repeat stop is settled by events, yet one last call may follow it. */

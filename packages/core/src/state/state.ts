@@ -89,6 +89,11 @@ export interface RunState {
   answer: { readonly text: string; readonly value?: JsonValue | undefined; readonly callId?: string | undefined } | undefined;
   /** Core's note for the next request: why the last answer was refused. */
   note: string | undefined;
+  /** Why a person is asked about the calls of the next answer, and of the latest. */
+  suspicion: string | undefined;
+  suspected: string | undefined;
+  /** What a monitor wants at a limit that it has set. */
+  forced: 'stop' | 'finalize' | undefined;
   /** The latest answer was a thought alone. */
   hasThought: boolean;
   ending: Ending | undefined;

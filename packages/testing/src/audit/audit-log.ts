@@ -131,6 +131,8 @@ function dispatch(audit: Audit, run: RunAudit, event: Exclude<LogEvent, RunStart
     case 'run.end':
       auditRunEnd(audit, run, event);
       break;
+    case 'monitor.alert':
+      break;
     default:
       event satisfies never;
   }

@@ -38,6 +38,7 @@ export function runTools(handle: RunHandle): Promise<undefined> {
       isSerial(tool) ||
       call.phase === 'decided' ||
       call.asksAnew ||
+      state.suspected !== undefined ||
       call.call.asks ||
       call.call.copyOf !== undefined
     )
@@ -161,6 +162,7 @@ function askOrRun(open: OpenCall, input: CallInput, own: string | undefined): Pr
   const asks: Ask[] = [...(call.call.asks ?? [])];
   if (tool.execute === undefined && tool.agent === undefined) asks.push({ by: 'core', reason: 'the caller runs this tool' });
   if (own !== undefined) asks.push({ by: 'approval', reason: own });
+  if (handle.state.suspected !== undefined) asks.push({ by: 'core', reason: handle.state.suspected });
   if (runsOnce(tool) && hasRun(open)) asks.push(equalCallRan);
   if (asks.length > 0) return requestApproval(open, { asks, mayHaveRun: false });
   // Calls that run together may have used the limit up meanwhile.
