@@ -23,6 +23,7 @@ export type {
   CallInfo,
   Check,
   CheckingGuardrail,
+  ChildRun,
   Definers,
   Deny,
   Detailed,

@@ -45,7 +45,7 @@ test('it keeps the agent, and nobody runs it but the loop', () => {
     rejection: undefined,
     endsRun: false,
     strict: 'auto',
-    agent: { agent: agentSpecOf(faq, 'It'), brief: expect.any(Function), limits: {}, stream: false },
+    agent: { agent: agentSpecOf(faq, 'It'), brief: expect.any(Function), limits: {}, stream: false, result: undefined, sharesEffects: false },
   });
   expect(spec.agent?.agent).toBe(agentSpecOf(faq, 'It'));
   for (const part of [spec, spec.guardrails, spec.agent, spec.agent?.limits]) expect(Object.isFrozen(part)).toBe(true);
@@ -122,7 +122,7 @@ test.each<[string, unknown[], string]>([
   [
     'no options',
     [faq],
-    'A tool was given undefined as its options. Give an object with name, description, input, brief, limits, stream, project.',
+    'A tool was given undefined as its options. Give an object with name, description, input, brief, limits, stream, result, effects, project.',
   ],
   [
     'no name',
@@ -133,7 +133,7 @@ test.each<[string, unknown[], string]>([
   [
     'a misspelt option',
     [faq, { ...fits, limit: {} }],
-    'Tool ask_faq has an option "limit", which does not exist. Did you mean limits? The options are name, description, input, brief, limits, stream, project.',
+    'Tool ask_faq has an option "limit", which does not exist. Did you mean limits? The options are name, description, input, brief, limits, stream, result, effects, project.',
   ],
   ['a brief that is a text', [faq, { ...fits, brief: 'x' }], 'Tool ask_faq has "x" as `brief`. Give a function, or leave it out.'],
   ['a stream that is no boolean', [faq, { ...fits, stream: 1 }], 'Tool ask_faq has 1 as `stream`. Give true or false, or leave it out.'],
@@ -166,6 +166,11 @@ test.each<[string, unknown[], string]>([
     'no time at all',
     [faq, { ...fits, limits: { ms: 0 } }],
     '`limits` of tool ask_faq has 0 as `ms`. Give a number above 0, or Infinity for no limit.',
+  ],
+  [
+    'another word for effects',
+    [faq, { ...fits, effects: 'none' }],
+    'Tool ask_faq has "none" as `effects`. Give \'apart\' or \'shared\'.',
   ],
 ])('%s is refused', (_what, given, message) => {
   expect(() => make(...given)).toThrow(invalid(message));

@@ -7,7 +7,7 @@ import type { AgentToolSpec, ProjectFunction, ToolSpec } from './specs.js';
 import { publishTool, undeclaredFlow } from './tool.js';
 import type { Agent, Answer, AsToolOptions, Tool } from './types.js';
 
-const optionNames = ['name', 'description', 'input', 'brief', 'limits', 'stream', 'project'] as const;
+const optionNames = ['name', 'description', 'input', 'brief', 'limits', 'stream', 'result', 'effects', 'project'] as const;
 
 /** Each count's least value; undefined for an amount, which is any number above 0. */
 const leastLimits: Readonly<Record<LimitName, number | undefined>> = {
@@ -65,6 +65,8 @@ export function asTool<C, A extends Answer, const N extends string, I extends ob
       brief: reader.function<AgentToolSpec['brief']>('brief') ?? briefOf,
       limits: readLimits(reader.get('limits'), name),
       stream: reader.flag('stream') ?? false,
+      result: reader.function<NonNullable<AgentToolSpec['result']>>('result'),
+      sharesEffects: readEffects(reader.get('effects'), name),
     }),
   });
   return publishTool(tool);
@@ -73,6 +75,11 @@ export function asTool<C, A extends Answer, const N extends string, I extends ob
 function briefOf(input: unknown): string {
   const text = property(input, 'input');
   return typeof text === 'string' ? text : JSON.stringify(input);
+}
+
+function readEffects(given: unknown, tool: string): boolean {
+  if (given === undefined || given === 'apart' || given === 'shared') return given === 'shared';
+  return invalid(`Tool ${tool} has ${describe(given)} as \`effects\`. Give 'apart' or 'shared'.`);
 }
 
 function readLimits(given: unknown, tool: string): AgentToolSpec['limits'] {

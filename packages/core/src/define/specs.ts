@@ -7,6 +7,7 @@ import type { Breaker } from './breaker.js';
 import type {
   Awaitable,
   CallInfo,
+  ChildRun,
   Finding,
   GuardInfo,
   HistoryFilter,
@@ -75,6 +76,8 @@ export interface AgentToolSpec {
   readonly brief: (input: never) => string;
   readonly limits: { readonly [K in keyof Limits]?: number | undefined };
   readonly stream: boolean;
+  readonly result: ((child: ChildRun, input: never) => unknown) | undefined;
+  readonly sharesEffects: boolean;
 }
 export interface HandoffSpec {
   readonly kind: 'handoff';

@@ -606,6 +606,21 @@ export interface Definers<C> {
   readonly defineGuardrail: <const S extends Surface>(def: GuardrailDef<C, S>) => Guardrail<C, S>;
   readonly definePolicy: <const T extends readonly RuleTool[]>(def: PolicyDef<C, T>) => Guardrail<C, 'toolInput'>;
 }
+/** A child run that has ended, for the `result` of {@link AsToolOptions}. */
+export interface ChildRun {
+  readonly status: 'completed' | 'blocked' | 'exhausted' | 'failed';
+  readonly run: string;
+  /** The agent that was active at the end. */
+  readonly agent: string;
+  /** Of a completed one: the answer's text; of a structured answer, its JSON. */
+  readonly text?: string | undefined;
+  /** Of a completed one: the answer. */
+  readonly output?: unknown;
+  /** Of any other: how it ended, in a sentence. */
+  readonly summary?: string | undefined;
+  /** Its events, and those of its own child runs. */
+  readonly events: readonly LogEvent[];
+}
 /** What {@link asTool} takes beside the agent. */
 export interface AsToolOptions<N extends string, I> {
   readonly name: N;
@@ -617,5 +632,17 @@ export interface AsToolOptions<N extends string, I> {
   readonly limits?: { readonly [K in keyof Limits]?: number | undefined } | undefined;
   /** Show the child's watch-only events in the parent's stream. Default false. */
   readonly stream?: boolean | undefined;
+  /**
+   * Makes the call's result of the child run that has ended, however it did, unless by a halt or with the run above. It depends on nothing but
+   * what it is given, may be async, and what it gives is guarded as any result; a `toolError` that it gives or throws fails the call. Asked
+   * again where the log was cut before the call's end. Default: the answer, or an error that says how the run ended.
+   */
+  readonly result?: ((child: ChildRun, input: I) => unknown) | undefined;
+  /**
+   * `shared`: its child runs do nothing twice that a child run of the same caller has done. A declared write or send with an equal input is
+   * not run again: the call ends with what the earlier one gave, or waits for a person where that failed, is not over, or stood under other
+   * guardrails. Default `apart`: the rule about equal calls holds in each child run by itself.
+   */
+  readonly effects?: 'apart' | 'shared' | undefined;
   readonly project?: Projection | undefined;
 }

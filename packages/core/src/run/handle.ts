@@ -110,6 +110,8 @@ export interface Place {
   readonly parent?: RunHandle | undefined;
   /** Whether its watch-only events are told; true when left out. */
   readonly isStreamed?: boolean | undefined;
+  /** Of a child run: whether it does nothing again that one beside it has done; false when left out. */
+  readonly sharesEffects?: boolean | undefined;
 }
 
 /** One run in progress: what its stages work with. */
@@ -147,15 +149,17 @@ export class RunHandle {
   agents: ReadonlyMap<string, AgentSpec>;
   readonly parent: RunHandle | undefined;
   readonly isStreamed: boolean;
+  readonly sharesEffects: boolean;
 
   constructor(
     readonly root: Root,
     readonly state: RunState,
-    { agents, parent, isStreamed = true }: Place,
+    { agents, parent, isStreamed = true, sharesEffects = false }: Place,
   ) {
     this.agents = agents;
     this.parent = parent;
     this.isStreamed = isStreamed;
+    this.sharesEffects = sharesEffects;
   }
 
   get agentPath(): readonly string[] {

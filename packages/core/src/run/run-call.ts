@@ -1,6 +1,6 @@
 import type { AgentToolSpec } from '../define/specs.js';
 import type { Outcome } from './execute-tool.js';
-import { executeTool } from './execute-tool.js';
+import { executeTool, failed } from './execute-tool.js';
 import { finishCall } from './finish-call.js';
 import type { LogDraft } from './handle.js';
 import { isPromise } from './is-promise.js';
@@ -51,6 +51,8 @@ async function runAgent(open: OpenCall, agentTool: AgentToolSpec, input: unknown
       return { kind: 'waiting' };
     case 'completed':
       return { kind: 'value', value: result.value };
+    case 'threw':
+      return failed(tool, result.thrown);
     case 'halted':
       return {
         kind: 'end',

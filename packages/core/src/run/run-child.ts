@@ -1,11 +1,13 @@
 import { resolveAgents } from '../define/resolve.js';
 import type { AgentToolSpec } from '../define/specs.js';
+import type { ChildRun } from '../define/types.js';
 import { isUntrustedView } from '../state/conversation.js';
 import type { ErrorClass, Refusal } from '../state/events.js';
 import { limitsOf, recordLimits, resolveLimits } from '../state/limits.js';
 import type { RunState } from '../state/state.js';
 import { endRun } from './end-run.js';
-import { RunHandle } from './handle.js';
+import { graceMs, RunHandle } from './handle.js';
+import { isPromise } from './is-promise.js';
 import type { OpenCall } from './open-call.js';
 import { manifestOf, standOf } from './plan.js';
 import { outputOf } from './result.js';
@@ -14,6 +16,7 @@ import { outputOf } from './result.js';
 export type ChildResult =
   | { readonly status: 'waiting' }
   | { readonly status: 'completed'; readonly value: unknown }
+  | { readonly status: 'threw'; readonly thrown: unknown }
   | { readonly status: 'halted'; readonly refusal: Refusal }
   | { readonly status: 'failed'; readonly errorClass: ErrorClass; readonly summary: string; readonly retryable: boolean };
 
@@ -41,7 +44,34 @@ export async function runChild(open: OpenCall, agentTool: AgentToolSpec, input: 
     disarm();
     off();
   }
-  return resultOfChild(child, tool.name);
+  const result = await resultOfChild(child, tool.name);
+  return agentTool.result === undefined ? result : reportOf(child, result, (told) => agentTool.result?.(told, input as never));
+}
+
+/** What the author makes of a child run that has ended; of one that waits, was halted, or was stopped with the run above, nothing. */
+async function reportOf(child: RunHandle, result: ChildResult, report: (told: ChildRun) => unknown): Promise<ChildResult> {
+  const { root, state } = child;
+  const status = state.ended?.status;
+  if (status === undefined || status === 'cancelled' || (result.status !== 'completed' && result.status !== 'failed')) return result;
+  const base = {
+    status,
+    run: state.id,
+    agent: state.agent,
+    events: root.events.slice(state.startSeq - 1).filter(({ run }) => run === state.id || run.startsWith(`${state.id}/`)),
+  };
+  const told: ChildRun =
+    result.status === 'completed'
+      ? { ...base, text: state.ended?.text ?? '', output: result.value }
+      : { ...base, summary: result.summary };
+  try {
+    const given = report(Object.freeze(told));
+    if (!isPromise(given)) return { status: 'completed', value: given };
+    const settled = await child.wait(given, undefined, graceMs);
+    if (settled.kind === 'value') return { status: 'completed', value: settled.value };
+    return settled.kind === 'threw' ? { status: 'threw', thrown: settled.error } : stoppedWith(state.agent);
+  } catch (thrown) {
+    return { status: 'threw', thrown };
+  }
 }
 
 /** What the child is told; undefined where the author's function threw or gave no text. */
@@ -76,13 +106,20 @@ export function childHandle({ handle, call }: Omit<OpenCall, 'tool'>, agentTool:
     });
   }
   const childState = known ?? (root.log.runs.get(id) as RunState);
-  const child = new RunHandle(root, childState, { agents, parent: handle, isStreamed: handle.isStreamed && agentTool.stream });
+  const child = new RunHandle(root, childState, { agents, parent: handle, isStreamed: handle.isStreamed && agentTool.stream, sharesEffects: agentTool.sharesEffects });
   if (!childState.accepted) {
     const label = { origin: `agent:${state.agent}`, integrity: isUntrustedView(state.conversation) ? 'untrusted' : 'trusted' } as const;
     child.input = [{ role: 'user', id: `${id}/i1`, via: 'parent', parts: [{ type: 'text', text, label }], label }];
   }
   return child;
 }
+
+const stoppedWith = (name: string): ChildResult => ({
+  status: 'failed',
+  errorClass: 'aborted',
+  summary: `${name} was stopped with the run.`,
+  retryable: false,
+});
 
 async function resultOfChild(child: RunHandle, name: string): Promise<ChildResult> {
   const { ended } = child.state;
@@ -117,7 +154,7 @@ async function resultOfChild(child: RunHandle, name: string): Promise<ChildResul
         retryable: ended.error?.isRetryable ?? false,
       };
     case 'cancelled':
-      return { status: 'failed', errorClass: 'aborted', summary: `${name} was stopped with the run.`, retryable: false };
+      return stoppedWith(name);
     default:
       return ended.status satisfies never;
   }

@@ -471,7 +471,7 @@ export interface ToolEndEvent extends Durable<'tool.end'>, CallEnd {
   readonly projection?: 'core' | 'user' | undefined;
   /** For the application; guarded, never sent to the model. */
   readonly details?: JsonValue | undefined;
-  /** The call of the same turn whose end this shares. */
+  /** The call whose end this shares: of the same turn, or, as `<run>/<call>`, of an earlier child run that shares effects with this one. */
   readonly copyOf?: string | undefined;
   /** The repeat defence leaves this tool alone. */
   readonly polling?: true | undefined;

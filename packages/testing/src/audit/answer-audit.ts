@@ -107,6 +107,7 @@ function auditCall(audit: Audit, run: RunAudit, on: { readonly event: ModelEndEv
     revision: call.revision,
     asks: call.asks ?? [],
     started: undefined,
+    once: false,
     open: undefined,
     decision: undefined,
     wasAsked: false,

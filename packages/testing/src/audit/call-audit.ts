@@ -44,6 +44,7 @@ export function auditToolStart(audit: Audit, run: RunAudit, event: ToolStartEven
   call.decision = undefined;
   call.asks = [];
   call.started = event.seq;
+  call.once ||= event.once === true;
 }
 
 /** What was asked must have been approved, at this revision. */
@@ -99,6 +100,7 @@ export function auditToolEnd(audit: Audit, run: RunAudit, event: ToolEndEvent): 
   call.returned = event.handoff;
   call.ended = true;
   call.end = event;
+  if (call.once && event.status === 'ok') audit.effects.set(event.id, { run, call });
   settleTurn(run);
 }
 
@@ -219,13 +221,22 @@ function readRecheckAtEnd(
 }
 
 function checkCopy(audit: Audit, run: RunAudit, event: ToolEndEvent): void {
-  const original = event.copyOf === undefined ? undefined : run.calls.get(event.copyOf);
+  const earlier = audit.effects.get(event.copyOf ?? '');
+  const original = earlier?.call ?? run.calls.get(event.copyOf ?? '');
+  if (earlier !== undefined && !(isBeside(run, earlier.run) && isEqual(earlier.run.manifest, run.manifest)))
+    find(audit, event, `call ${event.callId} shares the end of ${event.copyOf}, which is of no run beside it under the same guardrails`);
   if (original === undefined || !original.ended || original.call.name !== event.tool)
     find(audit, event, `call ${event.callId} shares the end of ${event.copyOf}, which is no ended call of ${event.tool}`);
   else if (!isEqual(original.end?.content, event.content) || original.end?.status !== event.status)
     find(audit, event, `call ${event.callId} shares the end of ${event.copyOf}, but ends otherwise`);
   else if (!isEqual(original.input, run.calls.get(event.callId)?.input))
     find(audit, event, `call ${event.callId} shares the end of ${event.copyOf}, but its input is another one`);
+}
+
+/** Both began under one run, which may be further up. */
+function isBeside(run: RunAudit, other: RunAudit): boolean {
+  for (let each = run.parent; each !== undefined; each = each.parent) if (other !== run && other.id.startsWith(`${each.id}/`)) return true;
+  return false;
 }
 
 /** Once all calls have ended, their results stand in the transcript, in call order. */

@@ -33,6 +33,8 @@ export interface CallAudit {
   asks: readonly Ask[];
   /** Seq of the last `tool.start`. */
   started: number | undefined;
+  /** It started as a declared write or send. */
+  once: boolean;
   open: Approval | undefined;
   /** The last decision; an approval is used once, by the `tool.start` or `handoff` that follows. */
   decision: ApprovalResolveEvent | undefined;
@@ -92,6 +94,8 @@ export interface Audit {
   readonly findings: string[];
   readonly runs: Map<string, RunAudit>;
   readonly conversation: ConversationAudit;
+  /** Calls of declared writes and sends that gave a result, by `<run>/<call>`. */
+  readonly effects: Map<string, { readonly run: RunAudit; readonly call: CallAudit }>;
   /** All that were given, in order. */
   readonly standing: StandingAudit[];
   root: RunAudit | undefined;

@@ -3,7 +3,7 @@ import type { LogEvent } from '@guardloop/core';
 type Fields = Readonly<Record<string, unknown>>;
 
 /** Fields that hold a run's id, or a name that begins with one. */
-const named: ReadonlySet<string> = new Set(['run', 'parent', 'subject', 'id', 'idempotencyKey', 'byStanding']);
+const named: ReadonlySet<string> = new Set(['run', 'parent', 'subject', 'id', 'idempotencyKey', 'byStanding', 'copyOf']);
 
 /** Fields that hold such names inside: references of a view, messages, an approval. What people, models and tools said is in none of them. */
 const nested: ReadonlySet<string> = new Set(['items', 'item', 'changed', 'judged', 'view', 'entry', 'approval', 'revisions']);

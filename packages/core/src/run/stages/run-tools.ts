@@ -19,6 +19,7 @@ import { standNow } from '../plan.js';
 import { judgeToolInput, runsOnce } from '../prepare-calls.js';
 import { requestCallApproval, requestHandoffApproval } from '../request-approval.js';
 import { runCall } from '../run-call.js';
+import { earlierEffect, endAsEarlier } from '../shared-effects.js';
 import { answerByStanding } from '../standing-decisions.js';
 
 /** Advances every call that can go on: ends the refused, asks for the approvals, runs the rest. Together, but for declared effects and approvals. */
@@ -163,7 +164,12 @@ function askOrRun(open: OpenCall, input: CallInput, own: string | undefined): Pr
   if (tool.execute === undefined && tool.agent === undefined) asks.push({ by: 'core', reason: 'the caller runs this tool' });
   if (own !== undefined) asks.push({ by: 'approval', reason: own });
   if (handle.state.suspected !== undefined) asks.push({ by: 'core', reason: handle.state.suspected });
-  if (runsOnce(tool) && hasRun(open)) asks.push(equalCallRan);
+  if (runsOnce(tool)) {
+    const earlier = earlierEffect(open);
+    if (earlier !== undefined && !hasRun(open) && endAsEarlier(open, earlier)) return undefined;
+    if (hasRun(open)) asks.push(equalCallRan);
+    else if (earlier !== undefined) asks.push(equalCallRanBeside);
+  }
   if (asks.length > 0) return requestApproval(open, { asks, mayHaveRun: false });
   // Calls that run together may have used the limit up meanwhile.
   return endAtLimit(open) ? undefined : runCall(open, input.parsed);
@@ -230,16 +236,24 @@ async function askApprovalRule({ handle, call, tool }: OpenCall, approval: Appro
 }
 
 const equalCallRan: Ask = Object.freeze({ by: 'core', reason: 'an equal call of this tool has run before in this run' });
+const equalCallRanBeside: Ask = Object.freeze({
+  by: 'core',
+  reason: 'an equal call of this tool was made before in an earlier run of this work: it may have happened',
+});
+
+/** That an equal call has run, of which a person is to be told. */
+const ranBefore = (open: OpenCall): Ask | undefined =>
+  hasRun(open) ? equalCallRan : earlierEffect(open) === undefined ? undefined : equalCallRanBeside;
 
 /** The person who approved had been told that an equal call has run. Who edited was told about another input. */
-function wasToldOfEqualCall(handle: RunHandle, { id, decision }: ApprovalResolveEvent): boolean {
+function wasTold(handle: RunHandle, { id, decision }: ApprovalResolveEvent, ran: Ask): boolean {
   return (
     decision === 'approve' &&
     handle.root.events.some(
       (event) =>
         event.type === 'approval.request' &&
         event.approval.id === id &&
-        event.approval.asks.some(({ by, reason }) => by === equalCallRan.by && reason === equalCallRan.reason),
+        event.approval.asks.some(({ by, reason }) => by === ran.by && reason === ran.reason),
     )
   );
 }
@@ -266,8 +280,9 @@ async function followDecision(open: OpenCall): Promise<void> {
   }
   const input = await inputOf(open);
   if (input === undefined || endAtLimit(open)) return;
-  if (runsOnce(tool) && hasRun(open) && !wasToldOfEqualCall(handle, decision)) {
-    await requestApproval(open, { asks: [equalCallRan], mayHaveRun: call.wasStarted });
+  const ran = runsOnce(tool) ? ranBefore(open) : undefined;
+  if (ran !== undefined && !wasTold(handle, decision, ran)) {
+    await requestApproval(open, { asks: [ran], mayHaveRun: call.wasStarted });
     return;
   }
   if (decision.decision === 'approve') {
