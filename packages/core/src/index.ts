@@ -115,6 +115,9 @@ export { type JsonFieldsOptions, jsonFields } from './project/json-fields.js';
 export { type ObservationStore, type SpillOptions, spill } from './project/spill.js';
 export { compareVerdicts } from './replay/compare-verdicts.js';
 export { type ComparisonMarkdownOptions, comparisonMarkdown } from './replay/comparison-markdown.js';
+export { type ForkArguments, type ForkOptions, fork } from './replay/fork.js';
+export { type ForkLogOptions, type ForkPlace, forkLog } from './replay/fork-log.js';
+export { type ReplayedCall, type ReplayedRun, type ReplayStep, replay } from './replay/replay-run.js';
 export type {
   CompareArguments,
   ComparedAnswer,
