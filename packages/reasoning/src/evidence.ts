@@ -23,22 +23,35 @@ export type Evidence =
       readonly holds: (info: EvidenceInfo) => boolean;
     };
 
+/** A run as it stands before an answer, or after it. */
+export interface EvidenceState extends Pick<EvidenceInfo, 'answer' | 'value' | 'messages'> {
+  /** Its id: results of runs before it do not count. */
+  readonly run: string;
+}
+
+/** What is not there of what a task needs, in words; empty where nothing is missing. Never throws. */
+export function missingEvidence(needed: readonly Evidence[], { run, answer, value, messages }: EvidenceState): readonly string[] {
+  const results = messages.filter(
+    (message): message is ToolMessage => message.role === 'tool' && !message.isError && message.id.startsWith(`${run}/`),
+  );
+  const info: EvidenceInfo = { answer, value, results, messages };
+  return needed
+    .map((each) => (typeof each === 'string' ? ofTool(each) : each))
+    .filter((item) => !holds(item, info))
+    .map(({ what }) => what);
+}
+
 /**
  * A guardrail on final answers that lets none stop the run before the evidence is there. A premature one is discarded, the model is told what
  * is missing, and `limits.repairs` counts it; its verdict stands in the log under the name `evidence`. Throws CONFIG_INVALID.
  */
 export function evidence(needed: readonly Evidence[]): Guardrail<unknown, 'output'> {
-  const items = needed.map((each) => (typeof each === 'string' ? ofTool(each) : each));
   return defineGuardrail({
     name: 'evidence',
     on: ['output'],
     check: ({ content, value, final, kind }, { run, messages }) => {
       if (!final || kind !== 'answer') return allow();
-      const results = messages.filter(
-        (message): message is ToolMessage => message.role === 'tool' && !message.isError && message.id.startsWith(`${run}/`),
-      );
-      const info: EvidenceInfo = { answer: content, value, results, messages };
-      const missing = items.filter((item) => !holds(item, info)).map(({ what }) => what);
+      const missing = missingEvidence(needed, { run, answer: content, value, messages });
       return missing.length === 0 ? allow() : deny(`the answer is premature, this is missing: ${missing.join('; ')}`);
     },
   });

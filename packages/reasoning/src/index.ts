@@ -1,7 +1,12 @@
-export { type Evidence, type EvidenceInfo, evidence } from './evidence.js';
+export { type Evidence, type EvidenceInfo, type EvidenceState, evidence, missingEvidence } from './evidence.js';
+export { type Pipeline, type PipelineInfo, pipeline, type Stage } from './pipeline.js';
+export { type PlanAndExecuteOptions, planAndExecute } from './plan-and-execute.js';
+export { comparePlan, type PlanComparison, type PlannedStep, planOf } from './plan-of.js';
+export { type Plan, type PlanStep, planSchema } from './plan-schema.js';
 export { type PrintOptions, printSteps } from './print-steps.js';
 export { type ReactOptions, react, reactContract } from './react.js';
 export { checkInvariant, type Step, type StepAction, type StepObservation, type StepStatus, type StepThought, steps } from './steps.js';
 export { type StuckOptions, type StuckSign, stuck } from './stuck.js';
 export { readTextStep, type TextStep } from './text-form.js';
 export { type TextReactOptions, textContract, textReact } from './text-react.js';
+export { type Attempt, type ReflectionOptions, type ReflectionVerdict, verdictSchema, withReflection } from './with-reflection.js';
