@@ -70,6 +70,7 @@ export class LogReplay implements Replayed {
       writerId: 'replay',
       channel: undefined,
       observers: undefined,
+      steering: undefined,
       // Once it was stopped nothing is waited for: there is no effect whose result could be lost.
       clock: { now: () => plan.clock.now(), after: (ms, call) => plan.clock.after(plan.signal?.aborted ? 0 : ms, call) },
       context,

@@ -1,10 +1,10 @@
 import type { InputItem, InputSubject } from '../define/types.js';
-import type { Label, Message } from '../model/types.js';
+import type { AssistantMessage, Label, Message, UserMessage } from '../model/types.js';
 import { hasPassed, passKey, withText } from '../state/conversation.js';
 import type { Refusal, ViewText } from '../state/events.js';
 import type { Matter, Ruling, Viewer } from './guard.js';
 import { judge } from './guard.js';
-import type { RunHandle } from './handle.js';
+import type { LogDraft, RunHandle } from './handle.js';
 import { contentText, deepFreeze } from './plain-output.js';
 import { rewriteText } from './rewrite-text.js';
 import type { Placed } from './stand.js';
@@ -38,6 +38,36 @@ export interface Entered<M extends Message> {
   readonly judged: readonly string[];
   readonly revisions: { readonly [item: string]: number };
   readonly revision: number;
+}
+
+type InputAccept = Extract<LogDraft, { type: 'input.accept' }>;
+
+/** Records what has passed on its way into the active agent's view. */
+export function acceptEntry(
+  handle: RunHandle,
+  subject: string,
+  {
+    items,
+    changed,
+    judged,
+    revisions,
+    revision,
+  }: Pick<Entered<UserMessage | AssistantMessage>, 'items' | 'changed' | 'judged' | 'revisions' | 'revision'>,
+): void {
+  const accept: { -readonly [K in keyof InputAccept]: InputAccept[K] } = {
+    type: 'input.accept',
+    seq: 0,
+    at: 0,
+    run: '',
+    agent: '',
+    subject,
+    revision,
+    items,
+  };
+  if (changed.length > 0) accept.changed = changed;
+  if (judged.length > 0) accept.judged = judged;
+  if (revision > 0) accept.revisions = revisions;
+  handle.append(accept);
 }
 
 export function messageText(message: Message): string {

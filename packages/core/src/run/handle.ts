@@ -10,12 +10,13 @@ import { addTo } from './add-to.js';
 import type { ApprovalSigner } from './approval-keys.js';
 import type { Channel } from './channel.js';
 import type { Observers } from './observers.js';
-import type { Watching } from './monitors.js';
 import { deepFreeze } from './plain-output.js';
 import { readOnly } from './read-only.js';
 import type { Offered, Plan } from './stand.js';
+import type { Steering } from './steering.js';
 import type { StoreWriter } from './store-writer.js';
 import type { QuarantineStore, View } from './types.js';
+import type { Watching } from './watching.js';
 
 type Draft<E> = E extends unknown ? Omit<E, 'seq' | 'at' | 'run' | 'agent' | 'parent'> : never;
 /** What `append` fills in. The drafts of every turn name these fields: so their objects have room for them from the start. */
@@ -68,6 +69,8 @@ export interface Root {
   readonly writerId: string;
   readonly channel: Channel | undefined;
   readonly observers: Observers | undefined;
+  /** Of a run that is watched. */
+  readonly steering: Steering | undefined;
   readonly clock: Clock;
   readonly context: unknown;
   readonly settings: Settings;

@@ -12,6 +12,7 @@ import type { Options } from './options.js';
 import { deepFreeze } from './plain-output.js';
 import type { Attempt } from './session-turn.js';
 import { SessionTurn } from './session-turn.js';
+import type { Steering } from './steering.js';
 import { StoreWriter } from './store-writer.js';
 import type { SessionReference } from './types.js';
 
@@ -26,6 +27,7 @@ export interface Door {
   readonly channel?: Channel | undefined;
   /** Takes what is to be called when the reader of the channel has left. */
   readonly onLeave?: ((listener: () => void) => void) | undefined;
+  readonly steering?: Steering | undefined;
 }
 
 /** Where a run is to be entered: no session, its session, or none any more because it was aborted while it waited. */
@@ -45,7 +47,7 @@ export interface Beginning {
 }
 
 /** Makes what the runs of one tree share. */
-export function makeRoot({ options, channel }: Door, events: readonly LogEvent[], place: Place): Beginning {
+export function makeRoot({ options, channel, steering }: Door, events: readonly LogEvent[], place: Place): Beginning {
   const { session, turn } = place;
   const log = foldLog(events);
   const writerId = newId('w');
@@ -59,6 +61,7 @@ export function makeRoot({ options, channel }: Door, events: readonly LogEvent[]
     writerId,
     channel: undefined,
     observers: undefined,
+    steering,
     clock: options.clock,
     context: options.context,
     settings: options.settings,

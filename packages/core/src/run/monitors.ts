@@ -2,14 +2,7 @@ import type { Finding } from '../define/types.js';
 import { safeCause } from '../errors.js';
 import type { LogEvent, MonitorAlertEvent } from '../state/events.js';
 import type { RunHandle } from './handle.js';
-
-/** What the monitors of an agent's stay have been told, and found, so far. */
-export interface Watching {
-  readonly agent: string;
-  /** Of the next event in the log. */
-  index: number;
-  readonly monitors: readonly { readonly name: string; look: ((event: LogEvent) => Finding | undefined) | undefined; found: Finding[] }[];
-}
+import type { Watching } from './watching.js';
 
 /** Tells the active agent's monitors what has happened, and records what they find. True: something was recorded. Never throws. */
 export function watchRun(handle: RunHandle): boolean {

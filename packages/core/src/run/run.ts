@@ -12,7 +12,8 @@ import { readInput, readOptions } from './options.js';
 import { deleteUndecided } from './quarantine.js';
 import { resultOf } from './result.js';
 import { applyDecisions } from './stages/apply-decisions.js';
-import type { Completed, ResumeFunction, RunFunction, RunResult, RunStream, StreamFunction } from './types.js';
+import { Steering } from './steering.js';
+import type { Completed, ResumeFunction, RunFunction, RunInput, RunResult, RunStream, StreamFunction } from './types.js';
 import { whenAborted } from './when-aborted.js';
 
 /** Takes an entered run to its end, or to where it waits. Never rejects. */
@@ -47,6 +48,7 @@ class Watched implements RunStream {
 
   constructor(
     private readonly channel: Channel,
+    private readonly steering: Steering,
     promise: Promise<RunResult>,
   ) {
     this.promise = promise;
@@ -57,6 +59,15 @@ class Watched implements RunStream {
   get result(): Promise<RunResult> {
     this.channel.free();
     return this.promise;
+  }
+
+  async steer(input: RunInput): Promise<boolean> {
+    const [message] = readInput(input, [], { run: '', agent: '' });
+    return message?.role === 'user' ? this.steering.add(message) : false;
+  }
+
+  pause(): void {
+    this.steering.isPaused = true;
   }
 
   then<A = RunResult, B = never>(
@@ -88,13 +99,14 @@ function watch(options: Options, begin: (door: Door) => Promise<RunHandle>): Wat
     tellLeft?.();
     handle?.abort({ kind: 'cancel', reason });
   });
+  const steering = new Steering();
   const onLeave = (listener: () => void): void => {
     tellLeft = listener;
     if (hasLeft) listener();
   };
   const go = async (): Promise<RunResult> => {
     try {
-      handle = await begin({ options, channel, onLeave });
+      handle = await begin({ options, channel, onLeave, steering });
       if (hasLeft) handle.abort({ kind: 'cancel', reason });
       const result = await drive(handle, options);
       channel.close();
@@ -102,9 +114,11 @@ function watch(options: Options, begin: (door: Door) => Promise<RunHandle>): Wat
     } catch (error) {
       channel.close({ error });
       throw error;
+    } finally {
+      steering.end();
     }
   };
-  return new Watched(channel, go());
+  return new Watched(channel, steering, go());
 }
 
 /** Runs an agent until it ends or asks. Rejects only before the run is entered, with CONFIG_INVALID, NAME_TAKEN, LOG_INVALID, LOG_CONFLICT, RESUME_MISMATCH or STORE_FAILED; outcomes are values. */

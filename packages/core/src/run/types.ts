@@ -236,6 +236,14 @@ export type RunResult<A extends Answer = Answer> = Completed<A> | Interrupted | 
 export interface RunStream<A extends Answer = Answer> extends AsyncIterable<RunEvent>, PromiseLike<RunResult<A>> {
   /** Never rejects once the run was entered. */
   readonly result: Promise<RunResult<A>>;
+  /**
+   * Says something to the run while it is under way: a text, or parts. Guardrails on `input` judge it, and the next model call sees it; a run
+   * that has just answered goes on. Resolves to whether it was taken: false where the run ended, waits or was refused before. Rejects with
+   * CONFIG_INVALID for what is no input.
+   */
+  steer(input: RunInput): Promise<boolean>;
+  /** Stops before the next model call: the run ends `interrupted`, without approvals of its own, and `resume` goes on with it. */
+  pause(): void;
 }
 
 // ------------------------------------------------------------------------------------------------ doors

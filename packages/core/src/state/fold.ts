@@ -63,6 +63,11 @@ export function apply(state: LogState, event: LogEvent): void {
     case 'guard.verdict':
       return;
     case 'input.accept':
+      if (run.accepted) {
+        // Said while the run was under way: it goes on, also where it had its answer.
+        run.steers += event.items.length;
+        run.answer = undefined;
+      }
       run.accepted = true;
       if (event.changed) {
         run.conversation.view = [...changeTexts(run.conversation.view, event.changed)];
@@ -217,6 +222,7 @@ function startRun(state: LogState, event: Extract<LogEvent, { type: 'run.start' 
     answer: undefined,
     note: undefined,
     hasThought: false,
+    steers: 0,
     suspicion: undefined,
     suspected: undefined,
     forced: undefined,

@@ -43,7 +43,7 @@ export interface CallState {
   wasStarted: boolean;
   /** It counts against `toolCalls`: a start of it is in the log. */
   isCounted: boolean;
-  end: (CallEnd & { readonly id: string; readonly answer?: ToolEndEvent['answer'] }) | undefined;
+  end: (CallEnd & { readonly id: string } & Partial<Pick<ToolEndEvent, 'answer' | 'completeness'>>) | undefined;
   /** From the end of a tool that returned a handoff. */
   returned: { readonly to: string; readonly brief: string; readonly filtered?: true | undefined } | undefined;
 }
@@ -66,6 +66,8 @@ export interface RunState {
   manifest: Manifest;
   agent: string;
   accepted: boolean;
+  /** Items that a person added while the run was under way. */
+  steers: number;
   /** Recorded answers, refused ones included. */
   turn: number;
   /** `turn` when the active agent's stay began. */

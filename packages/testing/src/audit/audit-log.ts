@@ -24,7 +24,14 @@ import { checkRefusal } from './verdict-group.js';
  * ```
  */
 export function auditLog(log: Log): readonly string[] {
-  const audit: Audit = { findings: [], runs: new Map(), conversation: newConversation(), standing: [], effects: new Map(), root: undefined };
+  const audit: Audit = {
+    findings: [],
+    runs: new Map(),
+    conversation: newConversation(),
+    standing: [],
+    effects: new Map(),
+    root: undefined,
+  };
   let seq = 0;
   for (const event of log.events) {
     seq += 1;

@@ -1,4 +1,5 @@
 import type { Action, GuardVerdictEvent, LogEvent } from '@guardloop/core';
+import { idOfForm } from './conversation-audit.js';
 import type { Audit, RunAudit } from './run-audit.js';
 import { find } from './run-audit.js';
 
@@ -13,10 +14,16 @@ export function noteAnswer(run: RunAudit, event: GuardVerdictEvent): void {
 function matterOf(run: RunAudit, event: GuardVerdictEvent): string {
   if (event.surface === 'input') {
     if (event.subject.startsWith(`${run.id}/${run.turn + 1}/v`)) return 'view';
-    return run.accepted ? 'swap' : '';
+    return run.accepted && !isSteer(run, event.subject) ? 'swap' : '';
   }
   const call = /^\d+\.\d+/.exec(event.subject.slice(run.id.length + 1))?.[0];
   return call !== undefined && run.calls.has(call) ? call : '';
+}
+
+/** What a person said while the run was under way, before it is recorded. */
+function isSteer({ id, conversation }: RunAudit, subject: string): boolean {
+  if (subject.startsWith(`${id}/input/s`)) return true;
+  return subject.startsWith(`${id}/s`) && !conversation.view.some((form) => idOfForm(form) === subject);
 }
 
 /** An event that commits verdicts says what each of them was: none was taken out, added or turned. */

@@ -126,8 +126,11 @@ function checkRevisions(audit: Audit, event: LogEvent, on: { readonly said: Said
 }
 
 export function auditInputAccept(audit: Audit, run: RunAudit, event: InputAcceptEvent): void {
-  if (run.accepted) find(audit, event, 'the input was accepted before');
-  if (event.subject !== `${run.id}/input`) find(audit, event, `its subject is ${event.subject}, expected ${run.id}/input`);
+  // What was said while the run was under way is named by its first item.
+  const first = run.accepted ? event.items[0]?.id.slice(run.id.length) : '';
+  if (run.accepted && !first?.startsWith('/s')) find(audit, event, 'the input was accepted before');
+  else if (event.subject !== `${run.id}/input${first}`)
+    find(audit, event, `its subject is ${event.subject}, expected ${run.id}/input${first}`);
   const entry: Entry = {
     subject: event.subject,
     agent: run.agent,
@@ -170,6 +173,10 @@ const formsNow = ({ conversation }: RunAudit): ReadonlyMap<string, string> =>
 export function readRefusedInput(audit: Audit, run: RunAudit, event: LogEvent): GuardVerdictEvent | undefined {
   const standing = standingOn(run, 'input');
   const view = `${run.id}/${run.turn + 1}/v`;
+  const next = 1 + run.conversation.messages.filter(({ id }) => id.startsWith(`${run.id}/s`)).length;
+  const steer = `${run.id}/s${next}`;
+  if (run.accepted && (run.pending.has(keyOf('input', steer)) || run.pending.has(keyOf('input', `${run.id}/input/s${next}`))))
+    return readRefusedItems(audit, event, { run, subject: `${run.id}/input/s${next}`, items: `${run.id}/s`, from: next, standing });
   if (![...run.pending.keys()].some((key) => key.startsWith(`input ${view}`)))
     return readRefusedItems(audit, event, { run, subject: `${run.id}/input`, items: `${run.id}/i`, standing });
   if (!run.accepted) {
@@ -189,11 +196,17 @@ export function readRefusedInput(audit: Audit, run: RunAudit, event: LogEvent): 
 function readRefusedItems(
   audit: Audit,
   event: LogEvent,
-  on: { readonly run: RunAudit; readonly subject: string; readonly items: string; readonly standing: readonly Standing[] },
+  on: {
+    readonly run: RunAudit;
+    readonly subject: string;
+    readonly items: string;
+    readonly from?: number;
+    readonly standing: readonly Standing[];
+  },
 ): GuardVerdictEvent | undefined {
-  const { run, subject, items, standing } = on;
+  const { run, subject, items, from = 1, standing } = on;
   const fresh: string[] = [];
-  while (run.pending.has(keyOf('input', `${items}${fresh.length + 1}`))) fresh.push(`${items}${fresh.length + 1}`);
+  while (run.pending.has(keyOf('input', `${items}${fresh.length + from}`))) fresh.push(`${items}${fresh.length + from}`);
   const known = [...run.conversation.messages.map(({ id }) => id), ...run.conversation.view.map(idOfForm)];
   const judged = [...new Set(known)].filter((id) => run.pending.has(keyOf('input', id)));
   const entry: Entry = { subject, agent: run.agent, standing, fresh, judged, forms: formsNow(run), isRefused: true };

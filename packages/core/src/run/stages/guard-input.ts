@@ -1,11 +1,9 @@
 import { changeTexts } from '../../state/conversation.js';
 import type { Ending } from '../../state/state.js';
-import { enter } from '../enter.js';
-import type { LogDraft, RunHandle } from '../handle.js';
+import { acceptEntry, enter } from '../enter.js';
+import type { RunHandle } from '../handle.js';
 import { standNow } from '../plan.js';
 import { closeModelCall, openModelCall } from './call-model.js';
-
-type InputAccept = Extract<LogDraft, { type: 'input.accept' }>;
 
 /** Judges what the run was given, and what of the session is new to this agent. Guardrails `beside` the model are asked while it answers. */
 export async function guardInput(handle: RunHandle): Promise<Ending | undefined> {
@@ -39,21 +37,7 @@ export async function guardInput(handle: RunHandle): Promise<Ending | undefined>
     }
     judged = [...new Set([...judged, ...second.judged])];
   }
-  const { items, changed, revisions, revision } = first;
-  const accept: { -readonly [K in keyof InputAccept]: InputAccept[K] } = {
-    type: 'input.accept',
-    seq: 0,
-    at: 0,
-    run: '',
-    agent: '',
-    subject,
-    revision,
-    items,
-  };
-  if (changed.length > 0) accept.changed = changed;
-  if (judged.length > 0) accept.judged = judged;
-  if (revision > 0) accept.revisions = revisions;
-  handle.append(accept);
+  acceptEntry(handle, subject, { ...first, judged });
   handle.input = undefined;
   return undefined;
 }
