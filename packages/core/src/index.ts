@@ -7,6 +7,7 @@ export { defineGuardrail } from './define/guardrail.js';
 export { handoff } from './define/handoff.js';
 export { defineMode } from './define/mode.js';
 export { defineMonitor } from './define/monitor.js';
+export { partial } from './define/partial.js';
 export { definePolicy } from './define/policy.js';
 export { defineTool } from './define/tool.js';
 export { toolError } from './define/tool-error.js';
@@ -48,6 +49,8 @@ export type {
   Monitor,
   MonitorDef,
   OutputSubject,
+  PartialResult,
+  PartialWords,
   PolicyAction,
   PolicyDef,
   PolicyInfo,
@@ -70,6 +73,7 @@ export type {
   ToolInfo,
   ToolInputSubject,
   ToolOutputSubject,
+  ToolRetry,
   TurnInfo,
   Unresolved,
   UntrustedRead,
@@ -178,6 +182,7 @@ export type {
   CallApproval,
   CallEnd,
   CallStatus,
+  Completeness,
   Decision,
   Decisions,
   ErrorClass,

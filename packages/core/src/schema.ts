@@ -15,6 +15,7 @@ import { findInexpressible, isZodNode, isZodObject } from './schema/zod-nodes.js
 
 export { argumentNames } from './schema/argument-names.js';
 export type { CompiledSchema, SchemaIssue } from './schema/compiled.js';
+export { fieldNames } from './schema/field-names.js';
 export { maxInputChars, maxInputDepth, rawIssue } from './schema/raw-input.js';
 export { anyProvider, describeRefusal, strictForm } from './schema/strict-form.js';
 

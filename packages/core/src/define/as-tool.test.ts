@@ -38,6 +38,7 @@ test('it keeps the agent, and nobody runs it but the loop', () => {
     guardrails: [],
     flow: { effect: 'write', results: 'untrusted', authority: 'all', declared: false },
     timeoutMs: undefined,
+    retry: undefined,
     repeatable: false,
     declaredRepeatable: false,
     polling: false,

@@ -53,6 +53,7 @@ export function asTool<C, A extends Answer, const N extends string, I extends ob
     guardrails: Object.freeze([]),
     flow: undeclaredFlow,
     timeoutMs: undefined,
+    retry: undefined,
     repeatable: false,
     declaredRepeatable: false,
     polling: false,

@@ -2,7 +2,7 @@
 
 import type { Model, ModelSettings } from '../model/types.js';
 import type { CompiledSchema } from '../schema.js';
-import type { GuardEntry, Limits, LogEvent, Surface } from '../state/events.js';
+import type { ErrorClass, GuardEntry, Limits, LogEvent, Surface } from '../state/events.js';
 import type { Breaker } from './breaker.js';
 import type {
   Awaitable,
@@ -59,6 +59,8 @@ export interface ToolSpec {
   readonly guardrails: readonly GuardrailSpec[];
   readonly flow: ResolvedFlow;
   readonly timeoutMs: number | undefined;
+  /** Undefined: one attempt. */
+  readonly retry: RetrySpec | undefined;
   /** May run twice for one call: declared, or `flow.effect` `read` or `none` (an agent resumes instead). */
   readonly repeatable: boolean;
   /** `repeatable: true` was written by the author. */
@@ -70,6 +72,12 @@ export interface ToolSpec {
   readonly strict: boolean | 'auto';
   /** Set by `asTool`. */
   readonly agent: AgentToolSpec | undefined;
+}
+export interface RetrySpec {
+  readonly attempts: number;
+  readonly backoffMs: number;
+  readonly maxBackoffMs: number;
+  readonly on: ReadonlySet<ErrorClass>;
 }
 export interface AgentToolSpec {
   readonly agent: AgentSpec;

@@ -29,6 +29,7 @@ test('what is not said has its default, and the strictest flow', () => {
     guardrails: [],
     flow: { effect: 'write', results: 'untrusted', authority: 'all', declared: false },
     timeoutMs: undefined,
+    retry: undefined,
     repeatable: false,
     declaredRepeatable: false,
     polling: false,
@@ -204,7 +205,7 @@ test('changing what was given changes nothing', () => {
 });
 
 const options =
-  'name, description, input, output, execute, approval, project, guardrails, flow, timeoutMs, repeatable, polling, enabled, rejection, endsRun, strict';
+  'name, description, input, output, execute, approval, project, guardrails, flow, timeoutMs, retry, repeatable, polling, enabled, rejection, endsRun, strict';
 const nameRule = "which the model's provider would refuse. Give 1 to 64 letters, digits, underscores and hyphens.";
 test.each<[string, unknown, string]>([
   ['no options', 'refund', `A tool was given "refund" as its options. Give an object with ${options}.`],

@@ -7,6 +7,7 @@ import { DefinitionReader, describe, invalid, property } from './definition-read
 import { readGuardrails } from './guardrail.js';
 import type { GuardrailSpec, ProjectFunction, ToolSpec } from './specs.js';
 import { fitsPattern } from './tool-pattern.js';
+import { readToolRetry } from './tool-retry.js';
 import type { Definers, ResolvedFlow, Tool } from './types.js';
 
 const optionNames = [
@@ -20,6 +21,7 @@ const optionNames = [
   'guardrails',
   'flow',
   'timeoutMs',
+  'retry',
   'repeatable',
   'polling',
   'enabled',
@@ -47,6 +49,7 @@ function readTool(reader: Reader): ToolSpec {
   const execute = reader.function<NonNullable<ToolSpec['execute']>>('execute');
   const flow = readFlow(reader.get('flow'), name, input);
   const declaredRepeatable = reader.flag('repeatable');
+  const repeatable = declaredRepeatable ?? (flow.effect === 'read' || flow.effect === 'none');
   const tool: ToolSpec = Object.freeze({
     kind: 'tool',
     name,
@@ -59,7 +62,8 @@ function readTool(reader: Reader): ToolSpec {
     guardrails: readToolGuardrails(reader.list('guardrails'), name),
     flow,
     timeoutMs: reader.milliseconds('timeoutMs'),
-    repeatable: declaredRepeatable ?? (flow.effect === 'read' || flow.effect === 'none'),
+    retry: readToolRetry(reader.get('retry'), { tool: name, repeatable, effect: flow.declared ? flow.effect : undefined }),
+    repeatable,
     declaredRepeatable: declaredRepeatable === true,
     polling: reader.flag('polling') ?? false,
     enabled: reader.flagOrFunction<Extract<ToolSpec['enabled'], (...given: never) => unknown>>('enabled', true),
@@ -87,8 +91,8 @@ function readStrict(reader: Reader, name: string, input: CompiledSchema): ToolSp
 }
 
 /** What has no meaning where the caller runs the tool. */
-function refuseForCaller({ name, endsRun, timeoutMs }: ToolSpec): void {
-  const option = endsRun ? 'endsRun' : timeoutMs === undefined ? undefined : 'timeoutMs';
+function refuseForCaller({ name, endsRun, timeoutMs, retry }: ToolSpec): void {
+  const option = endsRun ? 'endsRun' : timeoutMs !== undefined ? 'timeoutMs' : retry === undefined ? undefined : 'retry';
   if (option !== undefined) {
     invalid(
       `Tool ${name} has \`${option}\` but no \`execute\`, so the caller runs it, outside the run. Give it \`execute\`, or leave \`${option}\` out.`,

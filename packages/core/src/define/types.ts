@@ -300,11 +300,22 @@ export interface Tool<in C = never, out N extends string = string, out I = unkno
 export interface Detailed<out R = unknown, out D = unknown> {
   readonly [types]: { readonly kind: 'detailed'; readonly output: R; readonly details: D };
 }
+/** A part of a result that says so. Made by {@link partial}. */
+export interface PartialResult<out R = unknown> {
+  readonly [types]: { readonly kind: 'partial'; readonly output: R };
+}
+/** What {@link partial} takes beside the part that is there. */
+export interface PartialWords {
+  /** One sentence: what this is a part of. For example `The 20 newest of 312 orders.` */
+  readonly summary: string;
+  /** One sentence: how the model comes by the rest. For example `Call again with page: 2.` */
+  readonly more?: string | undefined;
+}
 /** How a tool failed. */
 export interface ToolFailure {
   /** Default `failed`. */
   readonly errorClass?: ErrorClass | undefined;
-  /** Whether the model may try again. Default false. */
+  /** Whether the model may try again. Default false; said so, the tool is not tried again by `retry` either. */
   readonly retryable?: boolean | undefined;
 }
 /** Thrown or returned by a tool to say how it failed. Made by {@link toolError}; its message is what the model is told. */
@@ -329,6 +340,8 @@ export interface ProjectionInfo<out C = unknown> {
   readonly callId: string;
   /** The guarded output as text. */
   readonly content: string;
+  /** Names of the input fields of the agent's tools and handoffs, at any depth of their schemas. */
+  readonly arguments: ReadonlySet<string>;
   readonly signal: AbortSignal;
 }
 /** Makes of a tool's output what the model sees. A projection that names fields `K` fits a tool whose output has them. */
@@ -336,8 +349,17 @@ export interface Projection<in R = unknown, out K extends string = never, in C =
   (output: R, info: ProjectionInfo<C>): Awaitable<string>;
   readonly [types]?: { readonly keep: K } | undefined;
 }
-/** What `execute` gives, without promises, handoffs, failures and details. */
-type Output<R> = Awaited<R> extends infer V ? (V extends Handoff | ToolError ? never : V extends Detailed<infer X> ? X : V) : never;
+/** What `execute` gives, without promises, handoffs, failures, details and words about what is missing. */
+type Output<R> =
+  Awaited<R> extends infer V
+    ? V extends Handoff | ToolError
+      ? never
+      : V extends Detailed<infer X> | PartialResult<infer X>
+        ? X extends Detailed<infer Y> | PartialResult<infer Y>
+          ? Y
+          : X
+        : V
+    : never;
 type FieldOf<R> = unknown extends R ? string : R extends readonly (infer E)[] ? FieldOf<E> : R extends object ? keyof R & string : string;
 type KeyOf<T> = T extends unknown ? keyof T & string : never;
 
@@ -346,6 +368,20 @@ export interface CallInfo<out C = unknown> {
   readonly context: C;
   readonly callId: string;
   readonly signal: AbortSignal;
+}
+/** How a tool that may run twice is tried again when it fails in a way that may pass. */
+export interface ToolRetry {
+  /** Attempts at one call, the first included. Default 3. */
+  readonly attempts?: number | undefined;
+  /** The longest wait before the second attempt, milliseconds; it doubles with each one, and each wait is random up to it. Default 200. */
+  readonly backoffMs?: number | undefined;
+  /** No wait is longer, milliseconds. Default 5,000. */
+  readonly maxBackoffMs?: number | undefined;
+  /**
+   * Classes of failures after which it is tried again: those that say `retryable: true`, and `timeout`, `unavailable` and `rate_limited`
+   * unless they say `retryable: false`. Default `timeout`, `unavailable`, `rate_limited` and `failed`.
+   */
+  readonly on?: readonly ErrorClass[] | undefined;
 }
 interface ToolOptions<C, N extends string, I extends object, Raw, R> {
   readonly name: N;
@@ -357,10 +393,15 @@ interface ToolOptions<C, N extends string, I extends object, Raw, R> {
   /** Its own guardrails: on `toolInput` and `toolOutput` only. */
   readonly guardrails?: readonly Guardrail<C, 'toolInput' | 'toolOutput'>[] | undefined;
   readonly flow?: Flow<KeyOf<Raw>> | undefined;
-  /** Deadline of one call, milliseconds. Default: none. */
+  /** Deadline of one call, with all its attempts, milliseconds. Default: none. */
   readonly timeoutMs?: number | undefined;
   /** It may safely run twice for one call. Default: true for `flow.effect` `read` and `none`, else false. */
   readonly repeatable?: boolean | undefined;
+  /**
+   * Tries `execute` again, with the same `idempotencyKey`, where it fails in a way that may pass; only the last failure is told. For a tool
+   * that may run twice. All attempts and waits share `timeoutMs`. Default: one attempt.
+   */
+  readonly retry?: ToolRetry | undefined;
   /** Equal calls are expected: the repeat defence leaves it alone. */
   readonly polling?: boolean | undefined;
   /** Offered to the model or not, in this turn. */

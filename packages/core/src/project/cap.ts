@@ -39,10 +39,15 @@ function looksLikeJson(text: string): boolean {
   return (first === '{' && last === '}') || (first === '[' && last === ']');
 }
 
+const cutWords = 'The result was too long and was cut';
+
+/** Whether the words beside a content tell of a cut by {@link capText}. */
+export const tellsOfCut = (note: string | undefined): boolean => note?.startsWith(cutWords) === true;
+
 /** The cut that is made where no projection was given. Time does not grow with the text. */
 export function capText(text: string, maxChars: number): CappedText {
   if (text.length <= maxChars) return { text };
-  const note = `The result was too long and was cut: its beginning and end are shown, ${maxChars} of its ${text.length} characters at most.`;
+  const note = `${cutWords}: its beginning and end are shown, ${maxChars} of its ${text.length} characters at most.`;
   return {
     text: headAndTail(text, maxChars),
     note: looksLikeJson(text) ? `${note} It was JSON; what is shown is no longer valid JSON.` : note,

@@ -11,5 +11,5 @@ export interface HeadTailOptions {
 /** Shows the model the beginning and the end of a long output, with a mark that says how much is missing. Never parts a character. */
 export function headTail(options: HeadTailOptions): Projection {
   const maxChars = checkMaxChars(options?.maxChars, 'headTail');
-  return ownProjection((_output: unknown, { content }: { readonly content: string }) => headAndTail(content, maxChars));
+  return ownProjection((_output, { content }) => ({ text: headAndTail(content, maxChars), isWhole: content.length <= maxChars }));
 }

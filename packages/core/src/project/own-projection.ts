@@ -1,15 +1,34 @@
-import type { Projection } from '../define/types.js';
+import type { Awaitable, Projection, ProjectionInfo } from '../define/types.js';
+
+/** What one of core's own projections makes of an output. */
+export interface Shown {
+  readonly text: string;
+  /** Nothing of the output is missing. */
+  readonly isWhole: boolean;
+  /** What is missing, where the text does not say it itself. Holds nothing of the output: it stands beside the text. */
+  readonly note?: string | undefined;
+  /** The same for those who call the projection themselves: it follows the text. */
+  readonly mark?: string | undefined;
+}
+/** How one of core's own projections shows an output. */
+export type Show = (output: unknown, info: ProjectionInfo) => Awaitable<Shown>;
 
 /** Not a property of the function: a projection that could call itself core's own would pass unguarded. */
-const own = new WeakSet<object>();
+const own = new WeakMap<object, Show>();
 
-/** Marks a projection whose result is made of pieces of the guarded output between core's fixed words. */
-export function ownProjection<P extends Projection<never, string>>(projection: P): P {
-  own.add(projection);
+const inWords = ({ text, mark }: Shown): string => (mark === undefined ? text : `${text}\n${mark}`);
+
+/** Makes a projection whose result is made of pieces of the guarded output between core's fixed words. */
+export function ownProjection<K extends string = never>(show: Show): Projection<unknown, K> {
+  const projection = (output: unknown, info: ProjectionInfo): Awaitable<string> => {
+    const shown = show(output, info);
+    return 'text' in shown ? inWords(shown) : shown.then(inWords);
+  };
+  own.set(projection, show);
   return Object.freeze(projection);
 }
 
-/** True: what it makes of a guarded output needs no second look. */
-export function isOwnProjection(projection: unknown): boolean {
-  return typeof projection === 'function' && own.has(projection);
+/** How one of core's own projections shows an output; what it makes of a guarded one needs no second look. Undefined for those of users. */
+export function showOf(projection: unknown): Show | undefined {
+  return typeof projection === 'function' ? own.get(projection) : undefined;
 }

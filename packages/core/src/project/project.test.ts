@@ -6,7 +6,7 @@ import { GuardloopError } from '../errors.js';
 import { capText, headAndTail, resultCapChars } from './cap.js';
 import { headTail } from './head-tail.js';
 import { jsonFields } from './json-fields.js';
-import { isOwnProjection } from './own-projection.js';
+import { showOf } from './own-projection.js';
 import type { ObservationStore } from './spill.js';
 import { readObservation, readObservationTool, spill, spillStore } from './spill.js';
 
@@ -19,6 +19,7 @@ const info = (content: string): ProjectionInfo => ({
   tool: 't',
   callId: '1.0',
   content,
+  arguments: new Set(),
   signal: new AbortController().signal,
 });
 const mark = /\n\[… (\d+) of (\d+) characters left out …\]\n/;
@@ -338,14 +339,14 @@ describe('spill', () => {
   });
 });
 
-describe('isOwnProjection', () => {
+describe('showOf', () => {
   it("tells core's own projections from functions that wrap or imitate them", () => {
     const own = headTail({ maxChars: 10 });
     const store = { put: () => undefined, get: () => undefined };
     for (const projection of [own, jsonFields({ keep: [] }), spill({ maxChars: 10, store })])
-      expect(isOwnProjection(projection)).toBe(true);
+      expect(showOf(projection)).toBeTypeOf('function');
     const imitation = Object.assign((output: unknown, about: ProjectionInfo) => own(output, about), own);
-    expect(isOwnProjection(imitation)).toBe(false);
-    expect(isOwnProjection(undefined)).toBe(false);
+    expect(showOf(imitation)).toBeUndefined();
+    expect(showOf(undefined)).toBeUndefined();
   });
 });

@@ -1,9 +1,10 @@
 import type { ToolSpec } from '../define/specs.js';
-import type { Awaitable, Projection, ProjectionInfo, ToolInfo } from '../define/types.js';
+import type { Awaitable, Projection, ToolInfo } from '../define/types.js';
 import { GuardloopError } from '../errors.js';
 import type { JsonObject, JsonValue } from '../model/types.js';
 import { checkMaxChars, headAndTail, resultCapChars } from './cap.js';
 import { cutAfter, cutBefore } from './grapheme.js';
+import type { Shown } from './own-projection.js';
 import { ownProjection } from './own-projection.js';
 import { wellFormed } from './well-formed.js';
 
@@ -42,18 +43,18 @@ export function spill(options: SpillOptions): Projection {
       'spill: store must have the functions put(key, text) and get(key). Give one, for example over a Map.',
     );
   }
-  const projection = ownProjection((_output: unknown, { run, callId, content }: ProjectionInfo) => {
-    if (content.length <= maxChars) return content;
+  const projection = ownProjection((_output, { run, callId, content }) => {
+    if (content.length <= maxChars) return { text: content, isWhole: true };
     const key = `${run}/${callId}`;
     const summary = headAndTail(content, maxChars);
     const kept = `${summary}\n[The whole result has ${content.length} characters and is kept under the key "${key}". To read on, call ${toolName} with this key.]`;
     const lost = `${summary}\n[The whole result has ${content.length} characters; it could not be kept, and only this part of it is left.]`;
-    const put = async (): Promise<string> => {
+    const put = async (): Promise<Shown> => {
       try {
         await store.put(key, content);
-        return kept;
+        return { text: kept, isWhole: false };
       } catch {
-        return lost;
+        return { text: lost, isWhole: false };
       }
     };
     return put();
@@ -160,6 +161,7 @@ export function readObservationTool(tools: readonly ToolSpec[]): ToolSpec | unde
     guardrails: [],
     flow: { effect: 'read', results: 'untrusted', authority: [], declared: true },
     timeoutMs: undefined,
+    retry: undefined,
     repeatable: true,
     declaredRepeatable: false,
     polling: false,

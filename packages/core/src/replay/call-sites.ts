@@ -8,7 +8,7 @@ import { judgeAnswer } from '../run/judge-answer.js';
 import { contentText, deepFreeze } from '../run/plain-output.js';
 import { standNow } from '../run/plan.js';
 import { judgeToolInput } from '../run/prepare-calls.js';
-import { budget } from '../run/project-output.js';
+import { budget, tellsOfCut } from '../run/project-output.js';
 import type { Output } from '../run/tool-output.js';
 import { judgeOutput, textOutput, toOutput } from '../run/tool-output.js';
 import type { ApprovalResolveEvent, GuardVerdictEvent, ToolEndEvent, ToolStartEvent } from '../state/events.js';
@@ -106,12 +106,12 @@ function resultSite(site: Site, { call, spec, event }: Result): Site {
   const output = outputOf(handle, event);
   const unknown = new Map<string, UnknownWhy>();
   if (output === 'cut') unknown.set(`toolOutput ${call.path}`, 'cut');
-  if (projection === 'user' && event.note !== undefined) unknown.set(`toolOutput ${call.path}/projected`, 'cut');
+  if (projection === 'user' && tellsOfCut(event.note)) unknown.set(`toolOutput ${call.path}/projected`, 'cut');
   const isError = event.status === 'error';
   const ask = async () => {
     if (typeof output === 'object') await judgeOutput(open, { output, form: 'output', isError, label });
     if (details !== undefined) await judgeOutput(open, { output: toOutput(details), form: 'details', isError: false, label });
-    if (projection === 'user' && event.note === undefined)
+    if (projection === 'user' && !tellsOfCut(event.note))
       await judgeOutput(open, { output: textOutput(contentText(event.content)), form: 'projected', isError: false, label });
     if (answer)
       await judgeAnswer(handle, { text: answer.text, value: answer.value }, { label, subject: call.path, kind: 'answer', isFinal: true });

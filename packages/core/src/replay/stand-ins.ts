@@ -46,6 +46,7 @@ function standInTool(name: string, guardrails: readonly GuardrailSpec[]): ToolSp
     guardrails,
     flow: undeclaredFlow,
     timeoutMs: undefined,
+    retry: undefined,
     repeatable: false,
     declaredRepeatable: false,
     polling: false,

@@ -1,5 +1,5 @@
 import type { ToolSpec } from '../define/specs.js';
-import { readToolError } from '../define/tool-error.js';
+import { isFinal, readToolError } from '../define/tool-error.js';
 import type { JsonObject } from '../model/types.js';
 import type { CallEnd, ErrorClass } from '../state/events.js';
 import type { RunHandle, Settled } from './handle.js';
@@ -12,7 +12,14 @@ import { guardsOfTool, standNow } from './plan.js';
 /** What `execute` came to. */
 export type Outcome =
   | { readonly kind: 'value'; readonly value: unknown }
-  | { readonly kind: 'error'; readonly summary: string; readonly errorClass: ErrorClass; readonly retryable: boolean }
+  | {
+      readonly kind: 'error';
+      readonly summary: string;
+      readonly errorClass: ErrorClass;
+      readonly retryable: boolean;
+      /** The tool said that trying again is of no use. */
+      readonly isFinal?: true;
+    }
   | { readonly kind: 'end'; readonly end: CallEnd }
   | { readonly kind: 'waiting' };
 
@@ -67,8 +74,8 @@ class CallInfo {
   }
 }
 
-/** Calls the tool's function and waits for it, no longer than its deadline. Never rejects. */
-export function executeTool(open: OpenCall, input: unknown): Outcome | Promise<Outcome> {
+/** Calls the tool's function once and waits for it, no longer than its deadline, of which `ms` is left. Never rejects. */
+export function executeTool(open: OpenCall, input: unknown, ms = open.tool.timeoutMs): Outcome | Promise<Outcome> {
   const { handle, call, tool } = open;
   const info = new CallInfo(handle, tool.name, call.call.id);
   let given: unknown;
@@ -82,7 +89,7 @@ export function executeTool(open: OpenCall, input: unknown): Outcome | Promise<O
     info.end();
     return failed(tool, thrown);
   }
-  return handle.wait(given, tool.timeoutMs, graceMs).then((settled) => outcomeOf(open, info, settled));
+  return handle.wait(given, ms, graceMs).then((settled) => outcomeOf(open, info, settled));
 }
 
 function outcomeOf({ tool, call }: OpenCall, info: CallInfo, settled: Settled<unknown>): Outcome {
@@ -137,5 +144,6 @@ export function failed(tool: ToolSpec, thrown: unknown): Extract<Outcome, { kind
     summary: line === '' ? `${tool.name} failed.` : `${tool.name} failed: ${line}`,
     errorClass: own?.errorClass ?? 'failed',
     retryable: own?.retryable ?? false,
+    ...(own && isFinal(own) ? { isFinal: true as const } : {}),
   };
 }

@@ -42,7 +42,8 @@ async function finished(outcome: Outcome, { more = {}, agent = {}, options = {} 
 
 const label = { origin: 'tool:look', integrity: 'untrusted' } as const;
 const core = { origin: 'developer', integrity: 'trusted' } as const;
-const base = { type: 'tool.end', run: 'r1', agent: 'desk', callId: '1.0', tool: 'look', id: 'r1/1.0' };
+const base = { type: 'tool.end', run: 'r1', agent: 'desk', callId: '1.0', tool: 'look', id: 'r1/1.0', completeness: 'full' };
+const none = { ...base, completeness: 'empty' };
 const observation = (...[status, errorClass, summary, retryable = false]: [string, string, string, boolean?]) => ({
   status,
   content: JSON.stringify({ status, error_class: errorClass, summary, retryable }),
@@ -99,7 +100,7 @@ describe('a result', () => {
     };
     const { event } = await finished(given('blue'), { more: { project }, agent: { guardrails: [shout('toolOutput')] } });
     const words = observation('error', 'failed', 'look ran, but its result could not be shown: its projection failed.');
-    expect(event).toEqual({ ...base, ...words, label, revision: 1, chars: 4, answers: 'r' });
+    expect(event).toEqual({ ...none, ...words, label, revision: 1, chars: 4, answers: 'r' });
   });
 
   it('is withheld where a guardrail denies it, and the run goes on', async () => {
@@ -108,7 +109,7 @@ describe('a result', () => {
     });
     const refusal = { action: 'deny', surface: 'toolOutput', by: 'looks', reason: 'too loud' };
     const words = observation('error', 'denied', 'look ran; its result was withheld: too loud');
-    expect(event).toEqual({ ...base, ...words, label: core, refusal, revision: 1, chars: 0, answers: 'rd' });
+    expect(event).toEqual({ ...none, ...words, label: core, refusal, revision: 1, chars: 0, answers: 'rd' });
     expect(handle.stop).toBeUndefined();
   });
 
@@ -144,7 +145,7 @@ describe('a result', () => {
     await clock.pass(1);
     await finishing;
     expect(endOf(handle)).toEqual({
-      ...base,
+      ...none,
       ...unknownEnd('look', 'the run was stopped before its result was judged'),
       revision: 0,
       chars: 0,
@@ -162,7 +163,7 @@ describe('a result that has a declared form', () => {
   it('is an error that names the fields where it does not', async () => {
     const { event } = await finished(given({ cents: 'secret' }), { more });
     const rest = { status: 'error', errorClass: 'bad_result', retryable: false, label: core, revision: 0, chars: 0 };
-    expect(event).toEqual({ ...base, ...rest, content: expect.any(String) });
+    expect(event).toEqual({ ...none, ...rest, content: expect.any(String) });
     expect(event.content).toContain('look ran, but its result does not have its declared form: cents: ');
     expect(event.content).not.toContain('secret');
   });
@@ -209,7 +210,7 @@ describe('a failure', () => {
 
   it('is recorded with the label of its tool', async () => {
     const { event } = await finished(failing);
-    expect(event).toEqual({ ...base, ...observation('error', 'unavailable', 'look failed: no net', true), label, revision: 0, chars: 19 });
+    expect(event).toEqual({ ...none, ...observation('error', 'unavailable', 'look failed: no net', true), label, revision: 0, chars: 19 });
   });
 
   it.each([
@@ -245,7 +246,7 @@ describe('a failure', () => {
 
 it('records an end that was settled as it is', async () => {
   const { event } = await finished({ kind: 'end', end: unknownEnd('look', 'it hung') });
-  expect(event).toEqual({ ...base, ...unknownEnd('look', 'it hung'), revision: 0, chars: 0 });
+  expect(event).toEqual({ ...none, ...unknownEnd('look', 'it hung'), revision: 0, chars: 0 });
 });
 
 describe('a handoff that a tool returned', () => {

@@ -1,4 +1,5 @@
 import { returnedHandoff } from '../define/definition.js';
+import type { Wrapped } from '../define/detailed.js';
 import { readDetailed } from '../define/detailed.js';
 import type { ReturnedHandoff, ToolSpec } from '../define/specs.js';
 import { readToolError } from '../define/tool-error.js';
@@ -19,7 +20,8 @@ import { isPromise } from './is-promise.js';
 import { coreLabel, errorEnd, unknownEnd, withheldEnd } from './observations.js';
 import type { OpenCall, ToolEnd } from './open-call.js';
 import { endCall } from './open-call.js';
-import { contentText, plainOutput } from './plain-output.js';
+import { outputOf, partOf, projectPart } from './part-output.js';
+import { contentText, isNothing, plainOutput, saysNothing } from './plain-output.js';
 import { standNow } from './plan.js';
 import { budget, project } from './project-output.js';
 import { rewriteText } from './rewrite-text.js';
@@ -35,11 +37,11 @@ export function finishCall(open: OpenCall, outcome: Exclude<Outcome, { kind: 'wa
     case 'error':
       return finishError(open, outcome);
     case 'value': {
-      const detailed = readDetailed(outcome.value);
-      const value = detailed ? detailed.output : outcome.value;
+      const wrapped = readDetailed(outcome.value);
+      const value = wrapped ? wrapped.output : outcome.value;
       if (readToolError(value)) return finishError(open, failed(open.tool, value));
       const returned = returnedHandoff(value);
-      return returned ? finishReturned(open, returned) : finishValue(open, value, detailed);
+      return returned ? finishReturned(open, returned) : finishValue(open, value, wrapped);
     }
     default:
       return outcome satisfies never;
@@ -87,7 +89,7 @@ async function finishReturned(open: OpenCall, returned: ReturnedHandoff): Promis
   });
 }
 
-async function finishValue(open: OpenCall, given: unknown, detailed: ReturnType<typeof readDetailed>): Promise<void> {
+async function finishValue(open: OpenCall, given: unknown, wrapped: Wrapped | undefined): Promise<void> {
   const { tool } = open;
   if (tool.output) {
     const parsing = inTime(open.handle, tool.output.parse(plainOutput(given).value), graceMs);
@@ -95,28 +97,38 @@ async function finishValue(open: OpenCall, given: unknown, detailed: ReturnType<
     if (!parsed.ok) return endMisfit(open, parsed, { what: 'its result does not have its declared form', revision: 0, chars: 0 });
   }
   const label = labelOf(tool);
-  const judging = judgeOutput(open, { output: toOutput(given), form: 'output', isError: false, label });
+  const words = wrapped?.words;
+  const judging = judgeOutput(open, { output: outputOf(given, words), form: 'output', isError: false, label });
   const ruling = isPromise(judging) ? await judging : judging;
   if (endIfHeld(open, ruling)) return;
   const { value: output, revision } = ruling;
   const chars = contentText(output.content).length;
 
   let details: JsonValue | undefined;
-  if (detailed) {
-    const judged = await judgeOutput(open, { output: toOutput(detailed.details), form: 'details', isError: false, label });
+  if (wrapped && 'details' in wrapped) {
+    const judged = await judgeOutput(open, { output: toOutput(wrapped.details), form: 'details', isError: false, label });
     if (endIfHeld(open, judged, revision)) return;
     details = judged.value.value;
   }
 
-  const projecting = project(open, output, label);
+  const part = words === undefined ? undefined : partOf(output);
+  const projecting = part === undefined ? project(open, { output, label }) : projectPart(open, { output, part, label });
   const projected = isPromise(projecting) ? await projecting : projecting;
   if ('end' in projected) return endCall(open, { ...projected.end, revision, chars });
   const end: { -readonly [K in keyof ToolEnd]: ToolEnd[K] } = { status: 'ok', content: projected.content, label, revision, chars };
   if (projected.note !== undefined) end.note = projected.note;
+  if (words !== undefined || !projected.isWhole) end.completeness = 'partial';
+  else if (isNothing(output.content)) tellOfNothing(end, output);
   if (projected.by !== undefined) end.projection = projected.by;
   if (output.isStructured) end.structured = true;
   if (details !== undefined) end.details = details;
-  if (!tool.endsRun || (await addAnswer(open, output, end))) endCall(open, end);
+  if (!tool.endsRun || (await addAnswer(open, part?.output ?? output, end))) endCall(open, end);
+}
+
+/** Says that there is nothing, where the content is nothing and does not say so itself. */
+function tellOfNothing(end: { -readonly [K in keyof ToolEnd]: ToolEnd[K] }, { content }: Output): void {
+  end.completeness = 'empty';
+  if (end.content === content && !saysNothing(content)) end.note = 'The result is empty.';
 }
 
 /** Judges the result of a tool that ends the run as an answer, and adds that to the end. False: it may not cross, and the call was ended so. */
@@ -143,6 +155,7 @@ async function addAnswer(open: OpenCall, output: Output, end: { -readonly [K in 
     end.content = content;
     end.note = note;
     end.projection = undefined;
+    if (note !== undefined) end.completeness = 'partial';
   }
   return true;
 }

@@ -38,6 +38,7 @@ describe('the end of a call', () => {
       label,
       revision: 1,
       chars: 5,
+      completeness: 'full',
     });
     expect(handle.stop).toBeUndefined();
   });

@@ -34,6 +34,7 @@ export function endCall(
     label,
     revision,
     chars,
+    completeness: status === 'ok' ? 'full' : 'empty',
   };
   Object.assign(event, end);
   if (tool?.polling) event.polling = true;

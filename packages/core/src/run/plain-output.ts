@@ -20,6 +20,9 @@ export const maxOutputNodes = 500_000;
 
 const noResult = '(no result)';
 const emptyResult = '(empty result)';
+/** Texts that say nothing: what tools give where there is nothing, as it is or as JSON. */
+const emptyForm = /^\s*(?:null|""|\[\s*\]|\{\s*\}|\(no result\)|\(empty result\))?\s*$/;
+const longestEmptyForm = 32;
 const circularMark = '[circular]';
 const deepMark = '[nested too deep]';
 const largeMark = '[left out: too many values]';
@@ -46,6 +49,15 @@ export function plainOutput(output: unknown): PlainOutput {
     return textOutput(unreadableMark);
   }
 }
+
+/** The tool gave nothing: no value, no text, or an empty list or object. */
+export function isNothing(content: string | readonly Part[]): boolean {
+  if (typeof content !== 'string') return false;
+  return content.length <= longestEmptyForm ? emptyForm.test(content) : content.charCodeAt(0) <= 0x20 && content.trim() === '';
+}
+
+/** The content says in words that there is nothing. */
+export const saysNothing = (content: string | readonly Part[]): boolean => content === noResult || content === emptyResult;
 
 function textOutput(text: string): PlainOutput {
   const value = text === '' ? emptyResult : text;

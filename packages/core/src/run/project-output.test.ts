@@ -113,7 +113,7 @@ async function looked({ own, ofRun, judge = () => allow(), calls = 1 }: Shown = 
   );
   return { ...entered, open: { handle, call: handle.state.calls.get('1.0') as CallState, tool: toolSpecOf(tool, 'look') } };
 }
-const made = async (output: unknown, shown?: Shown) => project((await looked(shown)).open, toOutput(output), label);
+const made = async (output: unknown, shown?: Shown) => project((await looked(shown)).open, { output: toOutput(output), label });
 const failed = {
   end: {
     status: 'error',
@@ -140,9 +140,17 @@ describe('a projection', () => {
   it('is told the output, its text and the call', async () => {
     const own = vi.fn((_output: unknown, _info: object) => 'seen');
     const { open, handle } = await looked({ own });
-    expect(await project(open, toOutput({ a: 1 }), label)).toStrictEqual({ content: 'seen', by: 'user' });
+    expect(await project(open, { output: toOutput({ a: 1 }), label })).toStrictEqual({
+      content: 'seen',
+      isWhole: false,
+      note: 'This is a shorter form of the result: 4 of its 7 characters.',
+      by: 'user',
+    });
     expect(own.mock.calls).toEqual([
-      [{ a: 1 }, { context: 'the context', run: 'r', tool: 'look', callId: '1.0', content: '{"a":1}', signal: handle.signal }],
+      [
+        { a: 1 },
+        { context: 'the context', run: 'r', tool: 'look', callId: '1.0', content: '{"a":1}', arguments: new Set(), signal: handle.signal },
+      ],
     ]);
   });
 
@@ -151,11 +159,11 @@ describe('a projection', () => {
     expect(await made('a', { own, ofRun })).toMatchObject({ content: 'own' });
     expect(await made('a', { ofRun })).toMatchObject({ content: 'run' });
     const { open } = await looked();
-    expect(project(open, textOutput('a'), label)).toStrictEqual({ content: 'a' });
+    expect(project(open, { output: textOutput('a'), label })).toStrictEqual({ content: 'a', isWhole: true });
   });
 
   it('may take its time', async () => {
-    expect(await made('a', { own: async () => 'later' })).toStrictEqual({ content: 'later', by: 'user' });
+    expect(await made('a', { own: async () => 'later' })).toStrictEqual({ content: 'later', isWhole: true, by: 'user' });
   });
 
   it('that throws, rejects or gives no text fails, and nothing of it is told', async () => {
@@ -168,7 +176,7 @@ describe('a projection', () => {
 
   it('is waited for a while after the run was stopped', async () => {
     const { open, handle, clock } = await looked({ own: never });
-    const projecting = project(open, textOutput('a'), label);
+    const projecting = project(open, { output: textOutput('a'), label });
     handle.abort({ kind: 'halt' });
     clock.pass(2_000);
     expect(await projecting).toMatchObject({
@@ -184,11 +192,11 @@ describe('a projection', () => {
           give = resolve;
         }),
     });
-    const late = project(other.open, textOutput('a'), label);
+    const late = project(other.open, { output: textOutput('a'), label });
     other.handle.abort({ kind: 'halt' });
     other.clock.pass(1_999);
     give('in time');
-    expect(await late).toStrictEqual({ content: 'in time', by: 'user' });
+    expect(await late).toStrictEqual({ content: 'in time', isWhole: true, by: 'user' });
   });
 
   it('is guarded where it is not one of core', async () => {
@@ -198,22 +206,26 @@ describe('a projection', () => {
     expect(await made('a', { own, judge })).toMatchObject({
       end: { status: 'error', errorClass: 'denied', content: expect.stringContaining('look ran; its result was withheld: Not that.') },
     });
-    expect(await made('a', { own, judge: () => rewrite('rewritten', 'Why.') })).toStrictEqual({ content: 'rewritten', by: 'user' });
+    expect(await made('a', { own, judge: () => rewrite('rewritten', 'Why.') })).toStrictEqual({
+      content: 'rewritten',
+      isWhole: true,
+      by: 'user',
+    });
     expect(await made('x'.repeat(500), { own: headTail({ maxChars: 100 }), judge })).toMatchObject({ by: 'core' });
   });
 
   it('that is halted stops the run, and one that is denied does not', async () => {
     const halted = await looked({ own: () => 'x', judge: () => halt('Stop.') });
-    expect(await project(halted.open, textOutput('a'), label)).toMatchObject({ end: { refusal: { action: 'halt' } } });
+    expect(await project(halted.open, { output: textOutput('a'), label })).toMatchObject({ end: { refusal: { action: 'halt' } } });
     expect(halted.handle.stop).toEqual({ kind: 'halt' });
     const denied = await looked({ own: () => 'x', judge: () => deny('No.') });
-    await project(denied.open, textOutput('a'), label);
+    await project(denied.open, { output: textOutput('a'), label });
     expect(denied.handle.stop).toBeUndefined();
   });
 
   it('whose guardrails do not answer before the run is over has an unknown end', async () => {
     const { open, handle, clock } = await looked({ own: () => 'x', judge: never });
-    const projecting = project(open, textOutput('a'), label);
+    const projecting = project(open, { output: textOutput('a'), label });
     handle.abort({ kind: 'halt' });
     await new Promise((resolve) => setImmediate(resolve));
     clock.pass(2_000);
@@ -226,14 +238,17 @@ describe('a projection', () => {
     expect(await made('a', { own: () => 'x'.repeat(resultCapChars + 1) })).toStrictEqual({
       content: expect.stringContaining('characters left out') as string,
       note: expect.stringContaining('The result was too long and was cut') as string,
+      isWhole: false,
       by: 'user',
     });
   });
 
   it('of core that leaves the text as it was has changed nothing', async () => {
-    expect(await made('short', { own: headTail({ maxChars: 100 }) })).toStrictEqual({ content: 'short' });
+    expect(await made('short', { own: headTail({ maxChars: 100 }) })).toStrictEqual({ content: 'short', isWhole: true, note: undefined });
     expect(await made('x'.repeat(500), { own: headTail({ maxChars: 100 }) })).toStrictEqual({
       content: expect.stringContaining('left out') as string,
+      isWhole: false,
+      note: undefined,
       by: 'core',
     });
   });
@@ -242,6 +257,8 @@ describe('a projection', () => {
     const projected = await made([{ type: 'text', text: 'See.' }, image], { own: headTail({ maxChars: 100 }) });
     expect(projected).toStrictEqual({
       content: [{ type: 'text', text: expect.stringContaining('See.') as string }, image],
+      isWhole: true,
+      note: undefined,
       by: 'core',
     });
     expect(Object.isFrozen((projected as { readonly content: unknown }).content)).toBe(true);
@@ -252,18 +269,19 @@ describe('the cap', () => {
   const text = (count: number, sign = 'x') => ({ type: 'text', text: sign.repeat(count) }) as const;
 
   it('leaves a text alone that has room', async () => {
-    expect(await made('x'.repeat(resultCapChars))).toStrictEqual({ content: 'x'.repeat(resultCapChars) });
+    expect(await made('x'.repeat(resultCapChars))).toStrictEqual({ content: 'x'.repeat(resultCapChars), isWhole: true });
     expect(await made('x'.repeat(resultCapChars + 1))).toStrictEqual({
       content: expect.stringContaining('1 of 16001 characters left out') as string,
       note: expect.stringContaining('The result was too long and was cut') as string,
+      isWhole: false,
     });
   });
 
   it('leaves parts alone whose texts have room together', async () => {
     const content = [text(resultCapChars - 5), image, text(5, 'y')];
     const output = toOutput(content);
-    const projected = await project((await looked()).open, output, label);
-    expect(projected).toEqual({ content });
+    const projected = await project((await looked()).open, { output, label });
+    expect(projected).toEqual({ content, isWhole: true });
     expect((projected as { readonly content: unknown }).content).toBe(output.content);
   });
 

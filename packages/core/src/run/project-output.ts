@@ -1,16 +1,22 @@
 import type { ProjectFunction } from '../define/specs.js';
+import type { ProjectionInfo } from '../define/types.js';
 import type { Label, Part } from '../model/types.js';
-import { capText, resultCapChars, turnCapChars } from '../project/cap.js';
-import { isOwnProjection } from '../project/own-projection.js';
+import { capText, resultCapChars, tellsOfCut, turnCapChars } from '../project/cap.js';
+import type { Shown } from '../project/own-projection.js';
+import { showOf } from '../project/own-projection.js';
 import type { CallEnd } from '../state/events.js';
+import { argumentsOf } from './argument-fields.js';
 import type { RunHandle } from './handle.js';
 import { graceMs } from './handle.js';
 import { isPromise } from './is-promise.js';
 import { errorEnd, unknownEnd, withheldEnd } from './observations.js';
 import type { OpenCall } from './open-call.js';
 import { contentText, deepFreeze } from './plain-output.js';
+import { standNow } from './plan.js';
 import type { Output } from './tool-output.js';
 import { judgeOutput, textOutput } from './tool-output.js';
+
+export { tellsOfCut };
 
 /** Characters that one result of this turn may take. */
 export function budget(handle: RunHandle): number {
@@ -20,35 +26,47 @@ export function budget(handle: RunHandle): number {
 /** What the model sees of a tool's output. */
 export interface Projected {
   readonly content: string | readonly Part[];
+  readonly isWhole: boolean;
   readonly note?: string | undefined;
   readonly by?: 'core' | 'user' | undefined;
 }
 
 type ProjectedOrEnd = Projected | { readonly end: CallEnd };
 
-/** Makes the model's form of an output that has passed: by the tool's projection, the run's, or else the cap. */
-export function project(open: OpenCall, output: Output, label: Label): ProjectedOrEnd | Promise<ProjectedOrEnd> {
+interface Projecting {
+  /** That has passed. */
+  readonly output: Output;
+  readonly label: Label;
+  /** What is put around the projection's text, before anyone looks at it. */
+  readonly enclose?: ((text: string) => string) | undefined;
+}
+
+/** Makes the model's form of an output: by the tool's projection, the run's, or else the cap. */
+export function project(open: OpenCall, projecting: Projecting): ProjectedOrEnd | Promise<ProjectedOrEnd> {
   const projection = open.tool.project ?? open.handle.root.settings.project;
-  return projection === undefined ? cap(open.handle, output.content) : projectWith(projection, open, { output, label });
+  return projection === undefined ? cap(open.handle, projecting.output.content) : projectWith(projection, open, projecting);
 }
 
 async function projectWith(
   projection: ProjectFunction,
   open: OpenCall,
-  { output, label }: { readonly output: Output; readonly label: Label },
+  { output, label, enclose = (text) => text }: Projecting,
 ): Promise<ProjectedOrEnd> {
   const { handle, call, tool } = open;
+  const whole = contentText(output.content);
+  const show = showOf(projection);
   let made: unknown;
   try {
-    const { signal } = handle;
-    const given = projection(output.value as never, {
+    const info: ProjectionInfo = {
       context: handle.root.context,
       run: handle.state.id,
       tool: tool.name,
       callId: call.call.id,
-      content: contentText(output.content),
-      signal,
-    });
+      content: whole,
+      arguments: argumentsOf(standNow(handle)),
+      signal: handle.signal,
+    };
+    const given: unknown = show === undefined ? projection(output.value as never, info) : show(output.value, info);
     if (isPromise(given)) {
       const settled = await handle.wait(given, undefined, graceMs);
       if (settled.kind === 'stopped') return { end: unknownEnd(tool.name, 'the run was stopped before its result could be shown') };
@@ -57,19 +75,26 @@ async function projectWith(
   } catch {
     // What it threw may quote the output, and is told as what gives no text is.
   }
+  if (show !== undefined && made !== undefined) {
+    const { text, isWhole, note } = made as Shown;
+    return text === output.content
+      ? { content: enclose(text), isWhole, note }
+      : { content: withMedia(enclose(text), output.content), isWhole, note, by: 'core' };
+  }
   if (typeof made !== 'string') {
     const summary = `${tool.name} ran, but its result could not be shown: its projection failed.`;
     return { end: errorEnd({ status: 'error', errorClass: 'failed', summary, label }) };
   }
-  if (isOwnProjection(projection))
-    return made === output.content ? { content: made } : { content: withMedia(made, output.content), by: 'core' };
-  const ruling = await judgeOutput(open, { output: textOutput(made), form: 'projected', isError: false, label });
+  const ruling = await judgeOutput(open, { output: textOutput(enclose(made)), form: 'projected', isError: false, label });
   if (ruling.isStopped) return { end: unknownEnd(tool.name, 'the run was stopped before its result was judged') };
   if (ruling.refusal) {
     if (ruling.refusal.action === 'halt') handle.abort({ kind: 'halt' });
     return { end: withheldEnd(tool.name, ruling.refusal) };
   }
-  return { ...cap(handle, ruling.value.content), by: 'user' };
+  const capped = cap(handle, ruling.value.content);
+  if (!capped.isWhole || made.length >= whole.length) return { ...capped, by: 'user' };
+  const note = `This is a shorter form of the result: ${made.length} of its ${whole.length} characters.`;
+  return { content: capped.content, isWhole: false, note, by: 'user' };
 }
 
 /** Images and files stay beside what core's own projections make of the text: those look at nothing else. */
@@ -81,7 +106,7 @@ function cap(handle: RunHandle, content: string | readonly Part[]): Projected {
   const most = budget(handle);
   if (typeof content === 'string') {
     const { text, note } = capText(content, most);
-    return note === undefined ? { content: text } : { content: text, note };
+    return note === undefined ? { content: text, isWhole: true } : { content: text, isWhole: false, note };
   }
   let left = most;
   let note: string | undefined;
@@ -93,5 +118,5 @@ function cap(handle: RunHandle, content: string | readonly Part[]): Projected {
     note = cut.note;
     return { ...part, text: cut.text };
   });
-  return { content: note === undefined ? content : deepFreeze(parts), note };
+  return note === undefined ? { content, isWhole: true } : { content: deepFreeze(parts), isWhole: false, note };
 }

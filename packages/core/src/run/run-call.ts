@@ -8,6 +8,7 @@ import { errorEnd, unknownEnd } from './observations.js';
 import type { OpenCall } from './open-call.js';
 import { endCall } from './open-call.js';
 import { runsOnce } from './prepare-calls.js';
+import { retryTool } from './retry-tool.js';
 import { runChild } from './run-child.js';
 
 type ToolStart = Extract<LogDraft, { type: 'tool.start' }>;
@@ -37,7 +38,11 @@ export async function runCall(open: OpenCall, input: unknown): Promise<void> {
     endCall(open, { ...unknownEnd(tool.name, 'the run was stopped'), revision: 0, chars: 0 });
     return;
   }
-  const running = tool.agent ? runAgent(open, tool.agent, input) : executeTool(open, input);
+  const running = tool.agent
+    ? runAgent(open, tool.agent, input)
+    : tool.retry === undefined
+      ? executeTool(open, input)
+      : retryTool(open, input, tool.retry);
   const outcome = isPromise(running) ? await running : running;
   if (outcome.kind === 'waiting') return;
   await finishCall(open, outcome);

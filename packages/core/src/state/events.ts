@@ -217,6 +217,12 @@ export interface Ask {
   readonly reason: string;
 }
 
+/**
+ * How much of a result the model sees. `full`: all of it. `partial`: a part, since a projection, a cap or the tool itself left something out.
+ * `empty`: nothing, since the tool gave nothing, or the call came to no result (its status is not `ok`).
+ */
+export type Completeness = 'full' | 'empty' | 'partial';
+
 /** The end of a call, as it stands in `tool.end`, or ahead of it in `model.end` for calls that will not run. */
 export interface CallEnd {
   readonly status: CallStatus;
@@ -465,6 +471,8 @@ export interface ToolEndEvent extends Durable<'tool.end'>, CallEnd {
   readonly revision: number;
   /** Characters of the whole guarded output, before projection. */
   readonly chars: number;
+  /** Missing only in logs that were written before there was one. */
+  readonly completeness?: Completeness | undefined;
   /** The output was a value, not a text: the content is its JSON, or was made of it. */
   readonly structured?: true | undefined;
   /** How the content was made of the output, where it is not the output itself: a user's projection is guarded again. */

@@ -114,6 +114,7 @@ describe('an edit', () => {
         refusal: { action: 'deny', surface: 'toolInput', by: 'small', reason: 'too much' },
         revision: 1,
         chars: 0,
+        completeness: 'empty',
       },
     ]);
   });
@@ -192,6 +193,7 @@ describe('a given result', () => {
         label: { origin: 'tool:look', integrity: 'trusted' },
         revision: 0,
         chars: 5,
+        completeness: 'full',
       },
     ]);
   });

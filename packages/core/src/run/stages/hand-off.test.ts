@@ -74,6 +74,7 @@ const ended = (callId: string, name: string, more: object) => ({
   id: `r1/${callId}`,
   revision: 0,
   chars: 0,
+  completeness: 'empty',
   ...more,
 });
 const refused = (callId: string, more: object) => ({ type: 'handoff.refused', callId, ...more });

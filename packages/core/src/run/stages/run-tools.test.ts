@@ -60,6 +60,7 @@ const ended = (callId: string, toolName: string, more: object) => ({
   label: core,
   revision: 0,
   chars: 0,
+  completeness: 'empty',
   ...more,
 });
 const words = (status: string, errorClass: string, summary: string) => ({
@@ -286,6 +287,7 @@ describe('a copy of a call', () => {
         status: 'ok',
         content: 'Sent.',
         label: { origin: 'tool:send', integrity: 'trusted' },
+        completeness: 'full',
         note,
         copyOf: '1.0',
       }),

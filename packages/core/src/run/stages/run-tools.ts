@@ -67,11 +67,13 @@ async function attemptAll(
   return undefined;
 }
 
+const sharedNote = 'The same call stands earlier in this answer. It ran once; this is its result.';
+
 /** Shares the end of the call that this one is a copy of. False: that one was edited. */
 function endCopy(handle: RunHandle, call: CallState, copyOf: string): boolean {
   const original = handle.state.calls.get(copyOf);
   if (original?.end === undefined || original.revision !== original.call.revision) return false;
-  const { status, content, errorClass, retryable, label } = original.end;
+  const { status, content, errorClass, retryable, label, note, completeness } = original.end;
   endCall(
     { handle, call },
     {
@@ -80,7 +82,9 @@ function endCopy(handle: RunHandle, call: CallState, copyOf: string): boolean {
       ...(errorClass === undefined ? {} : { errorClass }),
       ...(retryable === undefined ? {} : { retryable }),
       label,
-      note: 'The same call stands earlier in this answer. It ran once; this is its result.',
+      ...(completeness === undefined ? {} : { completeness }),
+      // What is missing of the result is missing here too.
+      note: note === undefined || completeness !== 'partial' ? sharedNote : `${note} ${sharedNote}`,
       copyOf,
       revision: 0,
       chars: 0,
