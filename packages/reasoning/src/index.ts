@@ -10,3 +10,4 @@ export { type StuckOptions, type StuckSign, stuck } from './stuck.js';
 export { readTextStep, type TextStep } from './text-form.js';
 export { type TextReactOptions, textContract, textReact } from './text-react.js';
 export { type Attempt, type ReflectionOptions, type ReflectionVerdict, verdictSchema, withReflection } from './with-reflection.js';
+export { type AskHumanOptions, askHuman, type HumanQuestion } from './ask-human.js';
