@@ -1,3 +1,4 @@
+export { type AskHumanOptions, askHuman, type HumanQuestion } from './ask-human.js';
 export { type Evidence, type EvidenceInfo, type EvidenceState, evidence, missingEvidence } from './evidence.js';
 export { type Pipeline, type PipelineInfo, pipeline, type Stage } from './pipeline.js';
 export { type PlanAndExecuteOptions, planAndExecute } from './plan-and-execute.js';
@@ -10,4 +11,3 @@ export { type StuckOptions, type StuckSign, stuck } from './stuck.js';
 export { readTextStep, type TextStep } from './text-form.js';
 export { type TextReactOptions, textContract, textReact } from './text-react.js';
 export { type Attempt, type ReflectionOptions, type ReflectionVerdict, verdictSchema, withReflection } from './with-reflection.js';
-export { type AskHumanOptions, askHuman, type HumanQuestion } from './ask-human.js';
