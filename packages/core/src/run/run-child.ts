@@ -60,9 +60,7 @@ async function reportOf(child: RunHandle, result: ChildResult, report: (told: Ch
     events: root.events.slice(state.startSeq - 1).filter(({ run }) => run === state.id || run.startsWith(`${state.id}/`)),
   };
   const told: ChildRun =
-    result.status === 'completed'
-      ? { ...base, text: state.ended?.text ?? '', output: result.value }
-      : { ...base, summary: result.summary };
+    result.status === 'completed' ? { ...base, text: state.ended?.text ?? '', output: result.value } : { ...base, summary: result.summary };
   try {
     const given = report(Object.freeze(told));
     if (!isPromise(given)) return { status: 'completed', value: given };
@@ -106,7 +104,12 @@ export function childHandle({ handle, call }: Omit<OpenCall, 'tool'>, agentTool:
     });
   }
   const childState = known ?? (root.log.runs.get(id) as RunState);
-  const child = new RunHandle(root, childState, { agents, parent: handle, isStreamed: handle.isStreamed && agentTool.stream, sharesEffects: agentTool.sharesEffects });
+  const child = new RunHandle(root, childState, {
+    agents,
+    parent: handle,
+    isStreamed: handle.isStreamed && agentTool.stream,
+    sharesEffects: agentTool.sharesEffects,
+  });
   if (!childState.accepted) {
     const label = { origin: `agent:${state.agent}`, integrity: isUntrustedView(state.conversation) ? 'untrusted' : 'trusted' } as const;
     child.input = [{ role: 'user', id: `${id}/i1`, via: 'parent', parts: [{ type: 'text', text, label }], label }];
