@@ -74,8 +74,18 @@ describe('a view', () => {
       { ids: ['r1/i1'], turn: 1, ...who },
       { ids: ['r1/i1', 'r1/1', 'r1/1.0'], turn: 2, ...who },
     ]);
-    expect(starts).toEqual([['r1/i1'], ['r1/i1', 'r1/1', 'r1/1.0']]);
+    expect(starts).toEqual([undefined, undefined]);
     expect(shown[1]).toEqual(['r1/i1 hello', 'r1/1', 'r1/1.0']);
+  });
+
+  it('is shown one list that grows, and is recorded where it gives another one', async () => {
+    const lists: unknown[] = [];
+    const { starts } = await viewed((messages) => {
+      lists.push(messages);
+      return [...messages];
+    });
+    expect(lists[1]).toBe(lists[0]);
+    expect(starts).toEqual([['r1/i1'], ['r1/i1', 'r1/1', 'r1/1.0']]);
   });
 
   it('may leave messages out, in pairs, and gives each once', async () => {

@@ -27,6 +27,29 @@ interface Choice {
   readonly seen: readonly Message[];
 }
 
+/** What views are shown of a transcript. */
+interface Shown {
+  readonly list: readonly Message[];
+  readonly known: Map<string, Message>;
+}
+
+/** By transcript, which only grows while it is one array: so views know what they have seen, and asking one costs what is new. */
+const shown = new WeakMap<readonly Message[], Shown>();
+
+function show(seen: readonly Message[]): Shown {
+  let all = shown.get(seen);
+  if (all === undefined) {
+    all = { list: readOnly(seen), known: new Map() };
+    shown.set(seen, all);
+  }
+  const { known } = all;
+  for (let index = known.size; index < seen.length; index += 1) {
+    const message = seen[index];
+    if (message) known.set(message.id, message);
+  }
+  return all;
+}
+
 /** Lets the run's view choose what the model sees of `seen`, judges what it wrote itself, and keeps calls with their results. */
 export function makeView(handle: RunHandle, turn: number, seen: readonly Message[]): MadeView | Promise<MadeView> {
   const { view } = handle.root.settings;
@@ -38,10 +61,11 @@ export function makeView(handle: RunHandle, turn: number, seen: readonly Message
 async function chooseView(handle: RunHandle, { view, turn, seen }: Choice): Promise<MadeView> {
   const { conversation } = handle.state;
   const all = { messages: seen, entries: undefined, usage: undefined, refusal: undefined, isStopped: false };
-  const given = await askView(handle, { view, turn, seen });
+  const { list, known } = show(seen);
+  const given = await askView(handle, { view, turn, seen: list });
   if (given === undefined) return { ...all, isStopped: true };
+  if (given === list) return all;
 
-  const known = new Map(seen.map((message) => [message.id, message]));
   // A message that the view gives twice is sent once.
   const messages = new Map<string, Message>();
   const fresh: UserMessage[] = [];
@@ -112,7 +136,7 @@ async function askView(handle: RunHandle, { view, turn, seen }: Choice): Promise
   const { signal, state } = handle;
   let given: unknown;
   try {
-    const chosen = view(readOnly(seen), { context: handle.root.context as never, agent: state.agent, turn, signal });
+    const chosen = view(seen, { context: handle.root.context as never, agent: state.agent, turn, signal });
     const settled = await handle.wait(Promise.resolve(chosen));
     if (settled.kind === 'stopped') return undefined;
     if (settled.kind !== 'value') throw settled.kind === 'threw' ? settled.error : undefined;
