@@ -282,6 +282,20 @@ describe('a run by plan is a run like any other', () => {
     expect(auditLog(result.log)).toEqual([]);
   });
 
+  it('plans anew when a person says more while it runs', async () => {
+    const { agent, planning } = build([three, plan(['find', 'Find a hotel'], ['last', 'Say it in French', 'find'])], {});
+    const events = stream(agent, 'Plan my trip.');
+    for await (const event of events)
+      if (event.type === 'tool.end' && event.tool === 'do_step' && event.callId === '2.0') void events.steer('In French, please.');
+    const result = await events;
+    expect(result).toMatchObject({ status: 'completed', output: expect.stringContaining('Say it in French') });
+    const brief = briefOf(planning.requests.at(-1)?.messages ?? []);
+    expect(brief).toContain('Task: Plan my trip.\n\nIn French, please.');
+    expect(brief).toContain('Done: find: Find a hotel');
+    expect(comparePlan(result.log)?.steps.map(({ status }) => status)).toEqual(['done', 'skipped', 'skipped', 'kept', 'done']);
+    expect(auditLog(result.log)).toEqual([]);
+  });
+
   it('does no effect of a failed step again', async () => {
     const sends = (request: { readonly turn: number }) => (request.turn === 1 ? callTool('send_mail', { to: 'anna' }) : refuse('no'));
     const again = (request: { readonly turn: number }) => (request.turn === 1 ? callTool('send_mail', { to: 'anna' }) : say('Told her.'));

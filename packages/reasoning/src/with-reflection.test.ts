@@ -192,6 +192,15 @@ describe('a run with reflection is a run like any other', () => {
     expect(report.same).toBe(report.cuts);
   });
 
+  it('makes another attempt when a person says more while it runs', async () => {
+    const { agent, model } = build([good, [say('Es sind 5 euro.')]]);
+    const events = stream(agent, 'Price?');
+    for await (const event of events)
+      if (event.type === 'tool.end' && event.callId === '1.0' && event.tool === 'make_attempt') void events.steer('In German.');
+    expect(await events).toMatchObject({ status: 'completed', output: 'Es sind 5 euro.' });
+    expect(JSON.stringify(model.requests.at(-1)?.messages[0])).toContain('Price?\\n\\nIn German.');
+  });
+
   it('shows its answer alone', async () => {
     let shown = '';
     for await (const event of stream(build([bad, good]).agent, 'Price?')) if (event.type === 'text.delta') shown += event.text;

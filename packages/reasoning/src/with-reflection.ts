@@ -168,7 +168,8 @@ function nextMove({ task, said, calls }: Situation, { attempts, hasJudge }: Ways
   }
   const last = made.at(-1);
   if (last === undefined) return callAttempt('The first attempt.', { number: 1, task: whole, critiques: [], done: [] });
-  if (hasJudge && last.verdict === undefined) {
+  const hasNews = said.some(({ after }) => after >= calls.length) && made.length < attempts;
+  if (hasJudge && last.verdict === undefined && !hasNews) {
     const { status, answer, summary, steps: taken = '' } = last.report;
     if (status === 'completed' || made.length < attempts) {
       const outcome = status === 'completed' ? `It answered: ${wordsOf(answer)}` : `It did not answer: ${summary ?? status}`;
@@ -182,13 +183,15 @@ function nextMove({ task, said, calls }: Situation, { attempts, hasJudge }: Ways
   const critiques = made.map(critiqueOf);
   const latest = critiques.at(-1);
   if (latest === unjudged) return { kind: 'giveUp', why: `attempt ${made.length} could not be judged` };
-  if (latest === undefined && last.report.status === 'completed')
+  if (latest === undefined && last.report.status === 'completed' && !hasNews)
     return { kind: 'answer', thought: 'It is good enough.', answer: last.report.answer as JsonValue };
   if (made.length >= attempts) return { kind: 'giveUp', why: `none of ${attempts} attempts was good enough` };
-  return callAttempt('It was not good enough: once more, with what was wrong.', {
+  return callAttempt(hasNews ? 'The person has said more: once more.' : 'It was not good enough: once more, with what was wrong.', {
     number: made.length + 1,
     task: whole,
-    critiques: critiques.map((critique) => (typeof critique === 'string' && critique !== '' ? critique : 'It was not good enough.')),
+    critiques: critiques.map((critique) =>
+      typeof critique === 'string' && critique !== '' ? critique : 'The person has said more since.',
+    ),
     done: made.flatMap(({ report: { done } }) => done),
   });
 }
