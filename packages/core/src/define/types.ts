@@ -350,16 +350,8 @@ export interface Projection<in R = unknown, out K extends string = never, in C =
   readonly [types]?: { readonly keep: K } | undefined;
 }
 /** What `execute` gives, without promises, handoffs, failures, details and words about what is missing. */
-type Output<R> =
-  Awaited<R> extends infer V
-    ? V extends Handoff | ToolError
-      ? never
-      : V extends Detailed<infer X> | PartialResult<infer X>
-        ? X extends Detailed<infer Y> | PartialResult<infer Y>
-          ? Y
-          : X
-        : V
-    : never;
+type Output<R> = Awaited<R> extends infer V ? (V extends Handoff | ToolError ? never : Unwrapped<Unwrapped<V>>) : never;
+type Unwrapped<V> = V extends Detailed<infer X> ? X : V extends PartialResult<infer X> ? X : V;
 type FieldOf<R> = unknown extends R ? string : R extends readonly (infer E)[] ? FieldOf<E> : R extends object ? keyof R & string : string;
 type KeyOf<T> = T extends unknown ? keyof T & string : never;
 
