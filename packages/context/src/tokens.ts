@@ -70,8 +70,9 @@ export function countInPieces(count: CountText): CountText {
 function endOfPiece(text: string, at: number): number {
   const end = at + pieceChars;
   if (end >= text.length) return text.length;
-  const space = text.lastIndexOf(' ', end);
-  if (space > at + pieceChars / 2) return space;
+  // In the piece alone: in the text it would look for a space up to its beginning.
+  const space = text.slice(at, end).lastIndexOf(' ');
+  if (space > pieceChars / 2) return at + space;
   const unit = text.charCodeAt(end - 1);
   return unit >= 0xd800 && unit <= 0xdbff ? end - 1 : end;
 }

@@ -30,7 +30,8 @@ interface Choice {
 /** What views are shown of a transcript. */
 interface Shown {
   readonly list: readonly Message[];
-  readonly known: Map<string, Message>;
+  /** Where in it a message stands, by its id. */
+  readonly places: Map<string, number>;
 }
 
 /** By transcript, which only grows while it is one array: so views know what they have seen, and asking one costs what is new. */
@@ -39,13 +40,13 @@ const shown = new WeakMap<readonly Message[], Shown>();
 function show(seen: readonly Message[]): Shown {
   let all = shown.get(seen);
   if (all === undefined) {
-    all = { list: readOnly(seen), known: new Map() };
+    all = { list: readOnly(seen), places: new Map() };
     shown.set(seen, all);
   }
-  const { known } = all;
-  for (let index = known.size; index < seen.length; index += 1) {
+  const { places } = all;
+  for (let index = places.size; index < seen.length; index += 1) {
     const message = seen[index];
-    if (message) known.set(message.id, message);
+    if (message) places.set(message.id, index);
   }
   return all;
 }
@@ -61,7 +62,7 @@ export function makeView(handle: RunHandle, turn: number, seen: readonly Message
 async function chooseView(handle: RunHandle, { view, turn, seen }: Choice): Promise<MadeView> {
   const { conversation } = handle.state;
   const all = { messages: seen, entries: undefined, usage: undefined, refusal: undefined, isStopped: false };
-  const { list, known } = show(seen);
+  const { list, places } = show(seen);
   const given = await askView(handle, { view, turn, seen: list });
   if (given === undefined) return { ...all, isStopped: true };
   if (given === list) return all;
@@ -72,7 +73,7 @@ async function chooseView(handle: RunHandle, { view, turn, seen }: Choice): Prom
   let usage: ModelShare[] | undefined;
   for (const each of given) {
     const { id, text, used } = (typeof each === 'object' && each !== null ? each : {}) as { id?: unknown; text?: unknown; used?: unknown };
-    const message = typeof id === 'string' ? known.get(id) : undefined;
+    const message = typeof id === 'string' ? seen[places.get(id) ?? -1] : undefined;
     if (message) {
       messages.set(message.id, message);
       continue;
@@ -116,7 +117,7 @@ async function chooseView(handle: RunHandle, { view, turn, seen }: Choice): Prom
     ...all,
     usage,
     messages: chosen,
-    entries: chosen.map((message): ViewEntry => (known.has(message.id) ? message.id : (message as UserMessage))),
+    entries: chosen.map((message): ViewEntry => (places.has(message.id) ? message.id : (message as UserMessage))),
   };
 }
 
