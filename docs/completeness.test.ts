@@ -14,6 +14,7 @@ import type {
 } from '@guardloop/core';
 import * as core from '@guardloop/core';
 import * as report from '@guardloop/core/report';
+import * as evals from '@guardloop/evals';
 import * as reasoning from '@guardloop/reasoning';
 import * as testing from '@guardloop/testing';
 import * as conformance from '@guardloop/testing/conformance';
@@ -30,7 +31,7 @@ const missing = (names: readonly string[], text: string): readonly string[] =>
   names.filter((name) => !new RegExp(`\\b${name.replaceAll('.', '\\.')}\\b`).test(text));
 
 describe('the guides', () => {
-  test.each(Object.entries({ core, report, reasoning, testing, conformance }))('name every function of %s', (_name, module) => {
+  test.each(Object.entries({ core, evals, report, reasoning, testing, conformance }))('name every function of %s', (_name, module) => {
     expect(missing(named(module), guides)).toEqual([]);
   });
 

@@ -49,11 +49,11 @@ it('tells the first difference, the calls and the end of a fork that took anothe
   expect(diff.answers).toEqual([{ run: 'r1', a: { status: 'completed', text: 'It is y.' }, b: { status: 'completed', text: 'It is z.' } }]);
   expect(printDiff(diff).split('\n')).toEqual([
     'They part at turn 2 of r1, in the action:',
-    '  - look {\\"what\\":\\"y\\"}',
-    '  + look {\\"what\\":\\"z\\"}',
+    '  - look {"what":"y"}',
+    '  + look {"what":"z"}',
     'Call of look in r1, other input:',
-    '  - {\\"what\\":\\"y\\"}',
-    '  + {\\"what\\":\\"z\\"}',
+    '  - {"what":"y"}',
+    '  + {"what":"z"}',
     'End of r1:',
     '  - completed: It is y.',
     '  + completed: It is z.',
@@ -76,7 +76,8 @@ it('tells verdicts that turned, and what came of them', async () => {
   const b = await logOf(script, { guardrails: [guard('careful', true)] });
   const diff = diffRuns(a, b);
   expect(diff.verdicts).toEqual([{ run: 'r1', guardrail: 'careful', surface: 'toolInput', subject: '1.0', a: 'allow', b: 'deny' }]);
-  expect(diff.calls[0]).toMatchObject({ kind: 'input', a: { status: 'ok' }, b: { status: 'denied' } });
+  expect(diff.calls[0]).toMatchObject({ kind: 'result', a: { status: 'ok' }, b: { status: 'denied' } });
+  expect(diff.first).toEqual({ run: 'r1', turn: 1, slot: 'status', a: 'ok', b: 'denied' });
   expect(printDiff(diff)).toContain('Verdict of careful on toolInput of 1.0 in r1: allow → deny');
   // A guardrail that stands on one side alone and allows is no difference.
   expect(diffRuns(a, await logOf(script)).same).toBe(true);

@@ -133,7 +133,7 @@ function firstDifference({ steps: left }: Side, { steps: right }: Side): FirstDi
     const slots: readonly (readonly [FirstDifference['slot'], string, string])[] = [
       ['agent', a.agent, b.agent],
       ['thought', a.thought.text ?? a.thought.place, b.thought.text ?? b.thought.place],
-      ['action', actionWords(a), actionWords(b)],
+      ['action', actionWords(a, b), actionWords(b, a)],
       ['status', a.status, b.status],
       ['observation', observationOf(a), observationOf(b)],
     ];
@@ -155,12 +155,12 @@ const firstVerdict = ([verdict]: readonly VerdictDifference[]): FirstDifference 
 const firstAnswer = ([answer]: readonly AnswerDifference[]): FirstDifference | undefined =>
   answer && { run: answer.run, turn: 0, slot: 'end', a: endWords(answer.a), b: endWords(answer.b) };
 
-function actionWords(step: Step | undefined): string {
+function actionWords(step: Step | undefined, beside?: Step): string {
   if (step === undefined) return 'nothing';
   const { action, status } = step;
   switch (action.kind) {
     case 'call':
-      return `${action.name} ${sorted(action.input)}`;
+      return isUntold(step) || (beside && isUntold(beside)) ? action.name : `${action.name} ${sorted(action.input)}`;
     case 'handoff':
       return `handoff to ${action.to}`;
     case 'stop':
@@ -171,6 +171,10 @@ function actionWords(step: Step | undefined): string {
       return action satisfies never;
   }
 }
+
+/** What a refused call was to do is in no log: it can be compared with nothing. */
+const isUntold = ({ action, status }: Step): boolean =>
+  action.kind === 'call' && status === 'denied' && Object.keys(action.input).length === 0;
 
 /** Fields in one order: two inputs that say the same read the same. */
 const sorted = (value: JsonObject): string =>
@@ -186,6 +190,7 @@ const observationOf = ({ observation }: Step): string =>
 interface Call extends DiffedCall {
   readonly run: string;
   readonly tool: string;
+  readonly isUntold: boolean;
 }
 
 const callsOf = ({ steps: all }: Side): readonly Call[] =>
@@ -199,6 +204,7 @@ const callsOf = ({ steps: all }: Side): readonly Call[] =>
             input: step.action.input,
             status: step.status,
             result: observationOf(step),
+            isUntold: isUntold(step),
           },
         ]
       : [],
@@ -211,7 +217,8 @@ function diffCalls(left: Side, right: Side): readonly CallDifference[] {
   const unpaired: Call[] = [];
   const pair = (a: Call, b: Call): void => {
     open.delete(b);
-    const kind = !isEqual(a.input, b.input) ? 'input' : a.result !== b.result || a.status !== b.status ? 'result' : undefined;
+    const isOther = !a.isUntold && !b.isUntold && !isEqual(a.input, b.input);
+    const kind = isOther ? 'input' : a.result !== b.result || a.status !== b.status ? 'result' : undefined;
     if (kind) differences.push({ kind, run: a.run, tool: a.tool, a: plain(a), b: plain(b) });
   };
   for (const a of callsOf(left)) {
@@ -260,6 +267,7 @@ export function printDiff(
   const cut = (text: string): string => {
     const line = JSON.stringify(text)
       .slice(1, -1)
+      .replaceAll('\\"', '"')
       .replace(/[\u0080-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g, '\ufffd');
     return line.length <= maxChars ? line : `${line.slice(0, maxChars)}… (${text.length} characters)`;
   };

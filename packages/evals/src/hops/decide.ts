@@ -114,8 +114,11 @@ function fill(seen: Seen, known: Known, tool: SeenTool): { readonly input: JsonO
   return { input };
 }
 
+/** Calls with this input; of one that was refused the input is not told, so that it stands for every call of its tool. */
 const pastOf = ({ calls }: Seen, name: string, input: JsonObject): readonly SeenCall[] =>
-  calls.filter((call) => call.name === name && isEqual(call.input, input));
+  calls.filter((call) => call.name === name && (isEqual(call.input, input) || isRefused(call)));
+
+const isRefused = ({ input, error }: SeenCall): boolean => error !== undefined && !error.retryable && Object.keys(input).length === 0;
 
 /** The field that is called like a relation, with the id beside it. Null is not known. */
 function fieldOf(record: JsonObject, relation: string): Known | undefined {

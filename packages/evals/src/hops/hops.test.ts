@@ -1,5 +1,5 @@
 import type { Mode } from '@guardloop/core';
-import { defineAgent, defineTool, run } from '@guardloop/core';
+import { defineAgent, defineGuardrail, defineTool, deny, run } from '@guardloop/core';
 import { react, textReact } from '@guardloop/reasoning';
 import { auditLog } from '@guardloop/testing';
 import { expect, it } from 'vitest';
@@ -55,4 +55,14 @@ it('the embedded model says so when it finds no way', async () => {
   const agent = defineAgent({ name: 'a', instructions: '', model: hopModel(), tools: hopTools() });
   const result = await run(agent, 'What is the shoe size of the discoverer of radium?', { limits: { turns: 12 } });
   expect(result.status === 'completed' && result.text).toBe('I could not find the shoe size of Marie Curie.');
+});
+
+it('the embedded model takes a refusal for an answer, and does not ask again', async () => {
+  const closed = defineGuardrail({ name: 'closed', on: ['toolInput'], tools: ['search_*'], check: () => deny('closed') });
+  for (const [, mode] of modes) {
+    const agent = defineAgent({ name: 'a', instructions: '', model: hopModel(), mode, tools: hopTools(), guardrails: [closed] });
+    const result = await run(agent, 'What is the population of the birthplace of the discoverer of oxygen?', { limits: { turns: 12 } });
+    expect(result.status === 'completed' && result.text).toBe('I could not find the birthplace of Joseph Priestley.');
+    expect(result.events.filter((event) => event.type === 'guard.verdict' && event.action === 'deny').length).toBe(1);
+  }
 });
