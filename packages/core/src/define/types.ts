@@ -1,6 +1,7 @@
 // The one file of inference: what users write, and what is inferred from it. `any` may stand here and nowhere else (it does not).
 import type { $ZodType } from 'zod/v4/core';
 import type { JsonObject, Label, Message, Model, ModelSettings, ToolSpec as OfferedTool, Part, Via } from '../model/types.js';
+import type { ModelShare } from '../model/usage.js';
 import type { ErrorClass, Limits, LogEvent, Surface } from '../state/events.js';
 
 /** A value, or a promise of it. */
@@ -343,6 +344,8 @@ export interface ProjectionInfo<out C = unknown> {
   /** Names of the input fields of the agent's tools and handoffs, at any depth of their schemas. */
   readonly arguments: ReadonlySet<string>;
   readonly signal: AbortSignal;
+  /** To be called by a projection that asks a model, with what each call took: it counts with the run's usage and limits. */
+  used(share: ModelShare): void;
 }
 /** Makes of a tool's output what the model sees. A projection that names fields `K` fits a tool whose output has them. */
 export interface Projection<in R = unknown, out K extends string = never, in C = unknown> {

@@ -14,6 +14,7 @@ const info = (more: Partial<ProjectionInfo> = {}): ProjectionInfo => ({
   content: '',
   arguments: new Set(),
   signal: new AbortController().signal,
+  used: () => undefined,
   ...more,
 });
 const shown = (projection: unknown, output: unknown, more: Partial<ProjectionInfo> = {}): Shown =>

@@ -21,6 +21,7 @@ const info = (content: string): ProjectionInfo => ({
   content,
   arguments: new Set(),
   signal: new AbortController().signal,
+  used: () => undefined,
 });
 const mark = /\n\[… (\d+) of (\d+) characters left out …\]\n/;
 

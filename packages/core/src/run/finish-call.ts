@@ -23,6 +23,7 @@ import { endCall } from './open-call.js';
 import { outputOf, partOf, projectPart } from './part-output.js';
 import { contentText, isNothing, plainOutput, saysNothing } from './plain-output.js';
 import { standNow } from './plan.js';
+import type { Projected } from './project-output.js';
 import { budget, project } from './project-output.js';
 import { rewriteText } from './rewrite-text.js';
 import type { Output } from './tool-output.js';
@@ -114,25 +115,37 @@ async function finishValue(open: OpenCall, given: unknown, wrapped: Wrapped | un
   const part = words === undefined ? undefined : partOf(output);
   const projecting = part === undefined ? project(open, { output, label }) : projectPart(open, { output, part, label });
   const projected = isPromise(projecting) ? await projecting : projecting;
-  if ('end' in projected) return endCall(open, { ...projected.end, revision, chars });
-  const end: { -readonly [K in keyof ToolEnd]: ToolEnd[K] } = { status: 'ok', content: projected.content, label, revision, chars };
-  if (projected.note !== undefined) end.note = projected.note;
-  if (words !== undefined || !projected.isWhole) end.completeness = 'partial';
-  else if (isNothing(output.content)) tellOfNothing(end, output);
-  if (projected.by !== undefined) end.projection = projected.by;
+  if ('end' in projected) return endCall(open, { ...projected.end, ...told(projected), revision, chars });
+  const end: WritableEnd = { status: 'ok', content: projected.content, label, revision, chars };
+  describeShown(end, { projected, output, isPart: words !== undefined });
   if (output.isStructured) end.structured = true;
   if (details !== undefined) end.details = details;
   if (!tool.endsRun || (await addAnswer(open, part?.output ?? output, end))) endCall(open, end);
 }
 
-/** Says that there is nothing, where the content is nothing and does not say so itself. */
-function tellOfNothing(end: { -readonly [K in keyof ToolEnd]: ToolEnd[K] }, { content }: Output): void {
-  end.completeness = 'empty';
-  if (end.content === content && !saysNothing(content)) end.note = 'The result is empty.';
+const told = ({ usage }: { readonly usage?: ToolEnd['projectionUsage'] }) => (usage === undefined ? {} : { projectionUsage: usage });
+
+type WritableEnd = { -readonly [K in keyof ToolEnd]: ToolEnd[K] };
+
+/** Tells how what is shown was made of the output, and how much of it is missing. */
+function describeShown(
+  end: WritableEnd,
+  { projected, output, isPart }: { readonly projected: Projected; readonly output: Output; readonly isPart: boolean },
+): void {
+  const { note, by, usage, isWhole, content } = projected;
+  if (note !== undefined) end.note = note;
+  if (by !== undefined) end.projection = by;
+  if (usage !== undefined) end.projectionUsage = usage;
+  if (isPart || !isWhole) end.completeness = 'partial';
+  else if (isNothing(output.content)) {
+    end.completeness = 'empty';
+    // Where it is not said already, by core or by the author.
+    if (content === output.content && !saysNothing(content)) end.note = 'The result is empty.';
+  }
 }
 
 /** Judges the result of a tool that ends the run as an answer, and adds that to the end. False: it may not cross, and the call was ended so. */
-async function addAnswer(open: OpenCall, output: Output, end: { -readonly [K in keyof ToolEnd]: ToolEnd[K] }): Promise<boolean> {
+async function addAnswer(open: OpenCall, output: Output, end: WritableEnd): Promise<boolean> {
   const { handle } = open;
   const { revision, chars, label } = end;
   const answer = await judgeAnswer(open, output, label);

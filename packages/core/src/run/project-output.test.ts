@@ -12,6 +12,7 @@ import { headTail } from '../project/head-tail.js';
 import { jsonFields } from '../project/json-fields.js';
 import { spill } from '../project/spill.js';
 import type { CallState } from '../state/state.js';
+import { usageBy } from '../state/usage-by.js';
 import { budget, project } from './project-output.js';
 import { run } from './run.js';
 import { textOutput, toOutput } from './tool-output.js';
@@ -149,7 +150,16 @@ describe('a projection', () => {
     expect(own.mock.calls).toEqual([
       [
         { a: 1 },
-        { context: 'the context', run: 'r', tool: 'look', callId: '1.0', content: '{"a":1}', arguments: new Set(), signal: handle.signal },
+        {
+          context: 'the context',
+          run: 'r',
+          tool: 'look',
+          callId: '1.0',
+          content: '{"a":1}',
+          arguments: new Set(),
+          signal: handle.signal,
+          used: expect.any(Function),
+        },
       ],
     ]);
   });
@@ -262,6 +272,67 @@ describe('a projection', () => {
       by: 'core',
     });
     expect(Object.isFrozen((projected as { readonly content: unknown }).content)).toBe(true);
+  });
+});
+
+describe('what a projection used', () => {
+  const usage = { requests: 1, inputTokens: 7, outputTokens: 3 };
+  const model = (): Model => ({
+    id: 'caller',
+    provider: 'test',
+    async *stream({ turn }) {
+      if (turn === 1) yield { type: 'tool.call', call: { name: 'look', input: {} } };
+      else yield { type: 'text.delta', text: 'Seen.' };
+      yield { type: 'end', stopReason: turn === 1 ? 'tools' : 'stop', usage: { requests: 1, inputTokens: 1, outputTokens: 1 } };
+    },
+  });
+  const ran = (project: Projection<string>, limits = {}) => {
+    const look = defineTool({ name: 'look', description: 'Looks.', input: { type: 'object' }, execute: () => 'a', project });
+    return run(defineAgent({ name: 'viewer', instructions: 'Look.', model: model(), tools: [look] }), 'Look.', { limits });
+  };
+  const told: Projection<string> = (output, { used }) => {
+    used({ model: 'small', usage });
+    used({ model: 'small', usage });
+    return output;
+  };
+
+  it('stands with the end of the call and counts with the run, by its model', async () => {
+    const result = await ran(told);
+    const share = { model: 'small', usage };
+    expect(result.events.find((event) => event.type === 'tool.end')).toMatchObject({ projectionUsage: [share, share] });
+    expect(result.usage).toMatchObject({ requests: 4, inputTokens: 16, outputTokens: 8 });
+    expect(usageBy(result.log).byModel.small).toMatchObject({ requests: 2, inputTokens: 14 });
+    expect(usageBy(result.log).total).toEqual(result.usage);
+  });
+
+  it('counts for the limits, also where the projection then fails', async () => {
+    const result = await ran(
+      (_output, { used }) => {
+        used({ model: 'small', usage: { ...usage, inputTokens: 5_000 } });
+        throw new Error('no');
+      },
+      { tokens: 1_000 },
+    );
+    expect(result).toMatchObject({ status: 'exhausted', limit: 'tokens' });
+    expect(result.events.find((event) => event.type === 'tool.end')).toMatchObject({
+      errorClass: 'failed',
+      projectionUsage: [{ model: 'small' }],
+    });
+  });
+
+  it('that does not fit fails the projection, and one that comes too late is not heard', async () => {
+    const misfit = await ran((output, { used }) => {
+      used({ model: 'small' } as never);
+      return output;
+    });
+    expect(misfit.events.find((event) => event.type === 'tool.end')).toMatchObject({ errorClass: 'failed' });
+    let late: () => void = () => undefined;
+    const result = await ran((output, { used }) => {
+      late = () => used({ model: 'small', usage });
+      return output;
+    });
+    expect(late).not.toThrow();
+    expect(result.events.find((event) => event.type === 'tool.end')).not.toHaveProperty('projectionUsage');
   });
 });
 

@@ -1,10 +1,12 @@
 import type { ProjectFunction } from '../define/specs.js';
 import type { ProjectionInfo } from '../define/types.js';
 import type { Label, Part } from '../model/types.js';
+import type { ModelShare } from '../model/usage.js';
 import { capText, resultCapChars, tellsOfCut, turnCapChars } from '../project/cap.js';
 import type { Shown } from '../project/own-projection.js';
 import { showOf } from '../project/own-projection.js';
 import type { CallEnd } from '../state/events.js';
+import { addTo } from './add-to.js';
 import { argumentsOf } from './argument-fields.js';
 import type { RunHandle } from './handle.js';
 import { graceMs } from './handle.js';
@@ -13,6 +15,7 @@ import { errorEnd, unknownEnd, withheldEnd } from './observations.js';
 import type { OpenCall } from './open-call.js';
 import { contentText, deepFreeze } from './plain-output.js';
 import { standNow } from './plan.js';
+import { readShare } from './read-share.js';
 import type { Output } from './tool-output.js';
 import { judgeOutput, textOutput } from './tool-output.js';
 
@@ -29,9 +32,11 @@ export interface Projected {
   readonly isWhole: boolean;
   readonly note?: string | undefined;
   readonly by?: 'core' | 'user' | undefined;
+  /** What the projection told that it used. */
+  readonly usage?: readonly ModelShare[] | undefined;
 }
 
-type ProjectedOrEnd = Projected | { readonly end: CallEnd };
+type ProjectedOrEnd = Projected | ({ readonly end: CallEnd } & Pick<Projected, 'usage'>);
 
 interface Projecting {
   /** That has passed. */
@@ -47,10 +52,19 @@ export function project(open: OpenCall, projecting: Projecting): ProjectedOrEnd 
   return projection === undefined ? cap(open.handle, projecting.output.content) : projectWith(projection, open, projecting);
 }
 
-async function projectWith(
+async function projectWith(projection: ProjectFunction, open: OpenCall, projecting: Projecting): Promise<ProjectedOrEnd> {
+  let usage: ModelShare[] | undefined;
+  const used = (share: ModelShare): void => {
+    usage = addTo(usage, readShare(share, `The projection of ${open.tool.name} told something that it used which`));
+  };
+  const projected = await projectedBy(projection, open, { ...projecting, used });
+  return usage === undefined ? projected : { ...projected, usage: [...usage] };
+}
+
+async function projectedBy(
   projection: ProjectFunction,
   open: OpenCall,
-  { output, label, enclose = (text) => text }: Projecting,
+  { output, label, enclose = (text) => text, used }: Projecting & Pick<ProjectionInfo, 'used'>,
 ): Promise<ProjectedOrEnd> {
   const { handle, call, tool } = open;
   const whole = contentText(output.content);
@@ -65,6 +79,7 @@ async function projectWith(
       content: whole,
       arguments: argumentsOf(standNow(handle)),
       signal: handle.signal,
+      used,
     };
     const given: unknown = show === undefined ? projection(output.value as never, info) : show(output.value, info);
     if (isPromise(given)) {

@@ -473,6 +473,8 @@ export interface ToolEndEvent extends Durable<'tool.end'>, CallEnd {
   readonly chars: number;
   /** Missing only in logs that were written before there was one. */
   readonly completeness?: Completeness | undefined;
+  /** What the projection used to make the content, as it told. */
+  readonly projectionUsage?: readonly ModelShare[] | undefined;
   /** The output was a value, not a text: the content is its JSON, or was made of it. */
   readonly structured?: true | undefined;
   /** How the content was made of the output, where it is not the output itself: a user's projection is guarded again. */

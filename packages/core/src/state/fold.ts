@@ -82,7 +82,7 @@ export function apply(state: LogState, event: LogEvent): void {
       run.suspicion = undefined;
       run.model = event.model;
       run.answer = undefined;
-      spendViewUsage(run, event.viewUsage);
+      spendShares(run, event.viewUsage);
       if (event.final) run.finalizing = event.final;
       if (event.view) keepViewItems(run, event.view);
       return;
@@ -186,7 +186,7 @@ function alert(run: RunState, { reason, then }: MonitorAlertEvent): void {
 
 function endRun(run: RunState, event: RunEndEvent): void {
   run.ended = event;
-  spendViewUsage(run, event.viewUsage);
+  spendShares(run, event.viewUsage);
   if (event.reply !== undefined && run.accepted)
     addMessage(run.conversation, {
       role: 'assistant',
@@ -411,7 +411,7 @@ function spendUsage(run: RunState, { usage, status = 'ok', model = run.model }: 
   }
 }
 
-function spendViewUsage(run: RunState, shares: readonly ModelShare[] | undefined): void {
+function spendShares(run: RunState, shares: readonly ModelShare[] | undefined): void {
   if (shares !== undefined) for (const share of shares) spendUsage(run, share);
 }
 
@@ -481,6 +481,7 @@ function endCall(run: RunState, event: ToolEndEvent): void {
   const call = run.calls.get(event.callId);
   if (call === undefined) return;
   call.end = event;
+  spendShares(run, event.projectionUsage);
   call.phase = event.handoff ? 'handoff' : 'ended';
   call.returned = event.handoff;
   if (event.limit) hitLimit(run, event.limit);

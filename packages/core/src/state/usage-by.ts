@@ -50,6 +50,9 @@ function* sharesIn(events: readonly RunEvent[]): Generator<AgentShare> {
       case 'run.end':
         for (const share of event.viewUsage ?? []) yield { agent, ...share };
         break;
+      case 'tool.end':
+        for (const share of event.projectionUsage ?? []) yield { agent, ...share };
+        break;
       case 'approval.request':
         if (event.approval.surface !== 'output') break;
         waiting.add(run);
