@@ -1,6 +1,21 @@
 import type { Deny, Guardrail, Log, Rewrite } from '@guardloop/core';
-import { allow, defineAgent, defineGuardrail, defineTool, deny, halt, headTail, resume, rewrite, run, stream } from '@guardloop/core';
+import {
+  allow,
+  defineAgent,
+  defineGuardrail,
+  defineTool,
+  deny,
+  halt,
+  handoff,
+  headTail,
+  memorySession,
+  resume,
+  rewrite,
+  run,
+  stream,
+} from '@guardloop/core';
 import { auditLog, callTool, cutAnywhere, normalLog, refuse, say, scriptedModel } from '@guardloop/testing';
+import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { PlanAndExecuteOptions } from './plan-and-execute.js';
@@ -306,6 +321,74 @@ describe('a run by plan is a run like any other', () => {
     const result = await run(agent, 'Go.');
     expect([result.status, sent]).toEqual(['completed', ['anna']]);
     expect(auditLog(result.log)).toEqual([]);
+  });
+
+  it('is planned anew in each run of a session, and where another agent hands over to it', async () => {
+    const session = { store: memorySession(), id: 's' };
+    const { agent, planning } = build([plan(['one', 'Do it'])], {});
+    expect((await run(agent, 'First.', { session })).status).toBe('completed');
+    expect((await run(agent, 'Second.', { session })).status).toBe('completed');
+    expect(planning.requests.map(({ messages }) => briefOf(messages).split('Task: ')[1])).toEqual(['First.', 'Second.']);
+    const model = scriptedModel([callTool('transfer_to_trip')]);
+    const desk = defineAgent({ name: 'desk', instructions: '', model, handoffs: [handoff(agent, { brief: 'Plan this.' })] });
+    const handed = await run(desk, 'Hello.');
+    expect(handed).toMatchObject({ status: 'completed', agent: 'trip', output: 'Done: Do it' });
+    expect(comparePlan(handed.log)?.isAsPlanned).toBe(true);
+    expect(auditLog(handed.log)).toEqual([]);
+  });
+
+  it('that gave up goes on with more plans when it is resumed', async () => {
+    const plans = [three, plan(['other', 'Go another way'])];
+    const tired = await run(build(plans, { 'Find a hotel': refuse() }, { replan: { max: 0 } }).agent, 'Go.');
+    expect(tired.status).toBe('failed');
+    const result = await resume(build(plans, { 'Find a hotel': refuse() }).agent, tired.log);
+    expect(result).toMatchObject({ status: 'completed', output: 'Done: Go another way' });
+    expect(auditLog(result.log)).toEqual([]);
+  });
+
+  it('gives no refused answer, and tells nobody that what steps have read is trusted', async () => {
+    const no = defineGuardrail({ name: 'no', on: ['output'], check: (_, { agent }) => (agent === 'trip' ? deny('not so') : allow()) });
+    expect(await run(build([three], {}).agent, 'Go.', { guardrails: [no] })).toMatchObject({ status: 'blocked', by: 'no' });
+    const { log } = await run(build([three], {}).agent, 'Go.');
+    const labels = log.events.flatMap((event) =>
+      event.type === 'input.accept' && event.agent === 'executor' ? event.items.map(({ label }) => label.integrity) : [],
+    );
+    expect(new Set(labels)).toEqual(new Set(['untrusted']));
+  });
+
+  it('does every step of every plan once, after what it needs, with nothing but that', async () => {
+    const anyPlan = fc
+      .array(fc.array(fc.nat({ max: 7 }), { maxLength: 3 }), { minLength: 1, maxLength: 8 })
+      .map((all) =>
+        plan(
+          ...all.map(
+            (needs, at) => [`s${at}`, `Goal ${at}`, ...new Set(needs.filter((need) => need < at).map((need) => `s${need}`))] as const,
+          ),
+        ),
+      );
+    await fc.assert(
+      fc.asyncProperty(anyPlan, fc.array(fc.nat({ max: 7 }), { maxLength: 2 }), fc.boolean(), async (made, fails, parallel) => {
+        // Steps that fail do so once: the second plan is the first again.
+        const failed = new Set<string>();
+        const move = (request: { readonly messages: Parameters<typeof briefOf>[0] }) => {
+          const goal = /^Goal (\d+)/.exec(briefOf(request.messages))?.[1] ?? '';
+          if (!fails.includes(Number(goal)) || failed.has(goal)) return say(`Result ${goal}.`);
+          failed.add(goal);
+          return refuse();
+        };
+        const { agent, doing } = build([made, made], { Goal: move as never }, { parallel, replan: { max: 2 } });
+        const result = await run(agent, 'Go.');
+        expect(result).toMatchObject({ status: 'completed', output: `Result ${made.steps.length - 1}.` });
+        expect(auditLog(result.log)).toEqual([]);
+        const briefs = doing.requests.map(({ messages }) => briefOf(messages).split('\n\n'));
+        for (const { id, goal, needs } of made.steps) {
+          const own = briefs.flatMap(([first, ...given], at) => (first === goal ? [{ at, given }] : []));
+          expect(own).toHaveLength(failed.has(id.slice(1)) ? 2 : 1);
+          for (const { given } of own) expect(given).toEqual(needs.map((need) => `Result of ${need}:\nResult ${need.slice(1)}.`));
+        }
+      }),
+      { numRuns: 60, seed: 8 },
+    );
   });
 
   it('follows a guardrail that rewrites or denies the call of a step', async () => {
