@@ -12,15 +12,31 @@ export interface EarlierEffect {
 /** The latest equal call of a run with which this one shares effects. */
 export function earlierEffect({ handle, call, tool }: OpenCall): EarlierEffect | undefined {
   let found: EarlierEffect | undefined;
-  const own = canonicalJson(call.input);
-  const search = (runs: RunState['children']): void => {
-    for (const run of runs?.values() ?? []) {
-      if (run !== handle.state)
-        for (const { callId, input } of run.effects?.get(tool.name) ?? []) if (canonicalJson(input) === own) found = { run, callId };
-      search(run.children);
-    }
-  };
-  for (let each = handle; each.parent !== undefined; each = each.parent) if (each.sharesEffects) search(each.parent.state.children);
+  let own: string | undefined;
+  for (let each = handle; each.parent !== undefined; each = each.parent) {
+    if (!each.sharesEffects) continue;
+    own ??= canonicalJson(call.input);
+    // What lies further in was found from further in, or is found again.
+    found = latestOf(each.parent.state, { tool: tool.name, input: own, except: handle.state }) ?? found;
+  }
+  return found;
+}
+
+interface Wanted {
+  readonly tool: string;
+  /** Canonical JSON. */
+  readonly input: string;
+  readonly except: RunState;
+}
+
+function latestOf({ children }: RunState, wanted: Wanted): EarlierEffect | undefined {
+  let found: EarlierEffect | undefined;
+  for (const run of children?.values() ?? []) {
+    const effect =
+      run === wanted.except ? undefined : run.effects?.get(wanted.tool)?.findLast(({ input }) => canonicalJson(input) === wanted.input);
+    if (effect !== undefined) found = { run, callId: effect.callId };
+    found = latestOf(run, wanted) ?? found;
+  }
   return found;
 }
 
