@@ -34,7 +34,7 @@ export function printSteps(log: Log, { maxChars = 300 }: PrintOptions = {}): str
       continue;
     }
     write(step.action.kind === 'stop' ? 'stop' : 'action', actionWords(step.action, maxChars));
-    if (step.action.kind !== 'stop') write('observation', step.observation ? cut(step.observation.text, maxChars) : `(${step.status})`);
+    if (step.action.kind !== 'stop') write('observation', observationWords(step, maxChars));
     if (step.observation?.note) write('note', cut(step.observation.note, maxChars));
   }
   return lines.join('\n');
@@ -51,6 +51,12 @@ function thoughtWords({ thought, status, action }: Step, maxChars: number): stri
   const where = isEarlier ? `${place}, in the turn before` : place;
   if (place === 'none') return action.kind === 'none' && status !== 'thought' ? '(nothing recorded)' : '(none)';
   return text === undefined ? `(${where}, not in the log)` : `${cut(text, maxChars)} (${where})`;
+}
+
+function observationWords({ observation, status }: Step, maxChars: number): string {
+  if (observation === undefined) return `(${status})`;
+  const words = cut(observation.text, maxChars);
+  return observation.completeness === 'partial' ? `${words} (partial)` : words;
 }
 
 function actionWords(action: Exclude<StepAction, { kind: 'none' }>, maxChars: number): string {

@@ -43,7 +43,7 @@ describe('the steps of a run', () => {
         seq: expect.any(Number),
         thought: { place: 'text', text: 'I look.' },
         action: { kind: 'call', id: '1.0', name: 'look', input: { what: 'x' } },
-        observation: { text: 'about x' },
+        observation: { text: 'about x', completeness: 'full' },
         status: 'ok',
       },
       {

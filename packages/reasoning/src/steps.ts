@@ -1,4 +1,15 @@
-import type { CallStatus, ErrorClass, Log, LogEvent, ModelEndEvent, Part, RecordedCall, ThoughtPlace, ToolEndEvent } from '@guardloop/core';
+import type {
+  CallStatus,
+  Completeness,
+  ErrorClass,
+  Log,
+  LogEvent,
+  ModelEndEvent,
+  Part,
+  RecordedCall,
+  ThoughtPlace,
+  ToolEndEvent,
+} from '@guardloop/core';
 import type { JsonObject } from '@guardloop/core/model';
 
 /** A thought, and where it stands. `text` is missing where the log does not hold it: reasoning that was not shown, or is encrypted. */
@@ -17,6 +28,8 @@ export type StepAction =
 /** What came of it, as the model sees it. */
 export interface StepObservation {
   readonly text: string;
+  /** How much of the result the model sees; `empty` also where the call came to none. */
+  readonly completeness: Completeness;
   /** Core's own words beside it. */
   readonly note?: string | undefined;
   readonly errorClass?: ErrorClass | undefined;
@@ -79,7 +92,8 @@ class Reading {
         return;
       case 'handoff': {
         const step = this.open.get(`${event.run}/${event.callId}`);
-        if (step) settle(step, { status: 'ok', observation: step.observation ?? { text: `Handed off to ${event.to}.` } });
+        if (step)
+          settle(step, { status: 'ok', observation: step.observation ?? { text: `Handed off to ${event.to}.`, completeness: 'full' } });
         for (const [key, other] of this.open) if (other.run === event.run && other.status === 'open') this.open.delete(key);
         this.alone.delete(event.run);
         return;
@@ -196,10 +210,17 @@ function actionOf({ id, name, input, kind, handoff }: RecordedCall): StepAction 
   return kind === 'handoff' && handoff ? { kind: 'handoff', id, name, to: handoff.to } : { kind: 'call', id, name, input };
 }
 
-type Ended = Pick<ToolEndEvent, 'content' | 'note' | 'errorClass' | 'retryable' | 'status'>;
+type Ended = Pick<ToolEndEvent, 'content' | 'note' | 'errorClass' | 'retryable' | 'status'> & {
+  readonly completeness?: Completeness | undefined;
+};
 
-function observationOf({ content, note, errorClass, retryable }: Ended): StepObservation {
-  const observation: Writable<StepObservation> = { text: textOf(content) };
+/** Ends of calls that did not run say nothing of completeness, nor do old logs. */
+function observationOf({ content, note, errorClass, retryable, status, completeness }: Ended): StepObservation {
+  const text = textOf(content);
+  const observation: Writable<StepObservation> = {
+    text,
+    completeness: completeness ?? (status === 'ok' && text !== '' ? 'full' : 'empty'),
+  };
   if (note !== undefined) observation.note = note;
   if (errorClass !== undefined) observation.errorClass = errorClass;
   if (retryable !== undefined) observation.retryable = retryable;
@@ -216,7 +237,7 @@ function faultOf({ thought, action, observation, status }: Step): Step['fault'] 
   if (action.kind !== 'none' && action.kind !== 'stop' && thought.place === 'none' && observation?.errorClass === 'invalid_input')
     return { slot: 'thought', why: 'no thought came before the action' };
   if (observation === undefined || status === 'ok')
-    return observation?.text === '' ? { slot: 'observation', why: 'it is empty' } : undefined;
+    return observation?.completeness === 'empty' ? { slot: 'observation', why: 'it is empty' } : undefined;
   const { errorClass = 'failed' } = observation;
   const ran = status === 'unknown' || (status === 'error' && !inAction.has(errorClass));
   return { slot: ran ? 'observation' : 'action', why: `${status}, ${errorClass}` };
