@@ -93,6 +93,16 @@ describe('a view', () => {
     expect(shown).toEqual([['r1/i1 hello'], ['r1/i1 hello']]);
   });
 
+  it('may give messages in another order, copies of them, and holes are refused', async () => {
+    const { shown } = await viewed((messages) => {
+      const [first, ...rest] = messages;
+      return [...rest, { ...first }, ...rest, first];
+    });
+    expect(shown[1]).toEqual(['r1/1', 'r1/1.0', 'r1/i1 hello']);
+    const { outcome } = await viewed((messages) => [...messages, undefined]);
+    expect(failure(outcome)?.message).toContain('neither a message it was given nor { text }');
+  });
+
   it('may write texts of its own, which are recorded and judged once', async () => {
     let judged = 0;
     const sees = defineGuardrail({

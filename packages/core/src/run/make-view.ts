@@ -1,13 +1,13 @@
 import { GuardloopError } from '../errors.js';
-import type { Message, Usage, UserMessage } from '../model/types.js';
+import type { Message, UserMessage } from '../model/types.js';
 import type { ModelShare } from '../model/usage.js';
-import { addUsage } from '../model/usage.js';
 import type { Refusal, ViewEntry } from '../state/events.js';
 import { enter } from './enter.js';
 import type { RunHandle } from './handle.js';
 import { deepFreeze } from './plain-output.js';
 import { standNow } from './plan.js';
 import { readOnly } from './read-only.js';
+import { readShare } from './read-share.js';
 import type { View } from './types.js';
 
 export interface MadeView {
@@ -51,6 +51,47 @@ function show(seen: readonly Message[]): Shown {
   return all;
 }
 
+/** What a view gives, each message once. */
+class Chosen {
+  readonly messages: Message[] = [];
+  /** Place of the last one, while all came in their order. */
+  private last = -1;
+  /** Once they did not: all of them. */
+  private all: Set<Message> | undefined;
+
+  constructor(
+    private readonly seen: readonly Message[],
+    private readonly places: ReadonlyMap<string, number>,
+  ) {}
+
+  /** Takes a message of the transcript, also by a copy; false for anything else. */
+  take(given: unknown): boolean {
+    const next = this.seen[this.last + 1];
+    // Most views give the messages themselves, in their order.
+    if (this.all === undefined && next !== undefined && given === next) {
+      this.messages.push(next);
+      this.last += 1;
+      return true;
+    }
+    const { id } = (typeof given === 'object' && given !== null ? given : {}) as { id?: unknown };
+    const place = typeof id === 'string' ? (this.places.get(id) ?? -1) : -1;
+    const message = this.seen[place];
+    if (message === undefined) return false;
+    if (place <= this.last) this.all ??= new Set(this.messages);
+    this.last = place;
+    if (!this.all?.has(message)) {
+      this.all?.add(message);
+      this.messages.push(message);
+    }
+    return true;
+  }
+
+  /** Adds a text of the view's own. */
+  add(item: UserMessage): void {
+    if (!this.messages.includes(item)) this.messages.push(item);
+  }
+}
+
 /** Lets the run's view choose what the model sees of `seen`, judges what it wrote itself, and keeps calls with their results. */
 export function makeView(handle: RunHandle, turn: number, seen: readonly Message[]): MadeView | Promise<MadeView> {
   const { view } = handle.root.settings;
@@ -67,17 +108,12 @@ async function chooseView(handle: RunHandle, { view, turn, seen }: Choice): Prom
   if (given === undefined) return { ...all, isStopped: true };
   if (given === list) return all;
 
-  // A message that the view gives twice is sent once.
-  const messages = new Map<string, Message>();
+  const chosen = new Chosen(seen, places);
   const fresh: UserMessage[] = [];
   let usage: ModelShare[] | undefined;
   for (const each of given) {
-    const { id, text, used } = (typeof each === 'object' && each !== null ? each : {}) as { id?: unknown; text?: unknown; used?: unknown };
-    const message = typeof id === 'string' ? seen[places.get(id) ?? -1] : undefined;
-    if (message) {
-      messages.set(message.id, message);
-      continue;
-    }
+    if (chosen.take(each)) continue;
+    const { text, used } = (typeof each === 'object' && each !== null ? each : {}) as { text?: unknown; used?: unknown };
     if (typeof text !== 'string')
       throw new GuardloopError(
         'CONFIG_INVALID',
@@ -85,7 +121,7 @@ async function chooseView(handle: RunHandle, { view, turn, seen }: Choice): Prom
       );
     if (used !== undefined) {
       usage ??= [];
-      usage.push(readShare(used));
+      usage.push(readShare(used, 'The view of the run gave a text whose `used`'));
     }
     const label = { origin: 'developer', integrity: conversation.isUntrusted ? 'untrusted' : 'trusted' } as const;
     let item = handle.state.viewItems?.get(text);
@@ -99,8 +135,9 @@ async function chooseView(handle: RunHandle, { view, turn, seen }: Choice): Prom
       });
       fresh.push(item);
     }
-    messages.set(item.id, item);
+    chosen.add(item);
   }
+  if (fresh.length === 0) return { ...all, usage, ...keptOf(chosen.messages, places) };
   const entered = await enter(handle, {
     subject: `${handle.state.id}/${turn}/view`,
     about: 'view',
@@ -112,24 +149,21 @@ async function chooseView(handle: RunHandle, { view, turn, seen }: Choice): Prom
   });
   if (entered.isStopped || entered.refusal) return { ...all, usage, refusal: entered.refusal, isStopped: entered.isStopped };
   const passed = new Map(entered.items.map((item) => [item.id, item]));
-  const chosen = keepPairs([...messages.values()].map((message) => passed.get(message.id) ?? message));
   return {
     ...all,
     usage,
-    messages: chosen,
-    entries: chosen.map((message): ViewEntry => (places.has(message.id) ? message.id : (message as UserMessage))),
+    ...keptOf(
+      chosen.messages.map((message) => passed.get(message.id) ?? message),
+      places,
+    ),
   };
 }
 
-/** What a view says that a text of its own took. Throws CONFIG_INVALID. */
-function readShare(used: unknown): ModelShare {
-  const { model, usage } = (typeof used === 'object' && used !== null ? used : {}) as { model?: unknown; usage?: Partial<Usage> };
-  if (typeof model !== 'string' || !Number.isFinite(usage?.requests))
-    throw new GuardloopError(
-      'CONFIG_INVALID',
-      'The view of the run gave a text whose `used` does not fit. Give { model, usage }, with the usage from the end of that model’s answer.',
-    );
-  return { model, usage: addUsage({ requests: 0 }, usage as Usage) };
+/** What is sent of what the view chose, and what is recorded of that. */
+function keptOf(chosen: readonly Message[], places: ReadonlyMap<string, number>): Pick<MadeView, 'messages' | 'entries'> {
+  const messages = keepPairs(chosen);
+  const isOwn = (message: Message): message is UserMessage => message.role === 'user' && message.via === 'view' && !places.has(message.id);
+  return { messages, entries: messages.map((message): ViewEntry => (isOwn(message) ? message : message.id)) };
 }
 
 /** What the view chose; undefined when the run was stopped meanwhile. Throws CONFIG_INVALID. */
@@ -167,14 +201,24 @@ export function keepPairs(messages: readonly Message[]): readonly Message[] {
       kept.push(message);
       continue;
     }
-    const results = messages.slice(index + 1, index + 1 + message.calls.length);
-    if (
-      results.length === message.calls.length &&
-      results.every((result, at) => result.role === 'tool' && result.callId === message.calls[at]?.id)
-    ) {
-      kept.push(message, ...results);
-      index += results.length;
+    if (!hasResults(messages, index)) continue;
+    kept.push(message);
+    for (let left = message.calls.length; left > 0; left -= 1) {
+      index += 1;
+      const result = messages[index];
+      if (result) kept.push(result);
     }
   }
   return kept;
+}
+
+/** Whether the calls of an answer are followed by all their results. */
+function hasResults(messages: readonly Message[], index: number): boolean {
+  const answer = messages[index];
+  if (answer?.role !== 'assistant') return false;
+  for (let at = 0; at < answer.calls.length; at += 1) {
+    const result = messages[index + 1 + at];
+    if (result?.role !== 'tool' || result.callId !== answer.calls[at]?.id) return false;
+  }
+  return true;
 }
