@@ -149,7 +149,7 @@ async function enterResume(
     ((ended.status === 'exhausted' && hasNewLimits) ||
       ended.status === 'cancelled' ||
       ended.status === 'failed' ||
-      (ended.status === 'blocked' && ended.refusal?.failed === true));
+      ended.refusal?.failed === true);
   if (ended && !canReopen) {
     if (decisions.size > 0) throw mismatch(`The run ${state.id} has ended ${ended.status}: there is nothing to decide.`);
     return handle;
