@@ -221,8 +221,11 @@ class Session<V> {
   /** Takes one rewrite's answer; a ruling ends the group. */
   private absorb(placed: Placed, given: unknown, began: number): Ruling<V> | undefined | Promise<Ruling<V> | undefined> {
     const answer = this.read(placed.spec, given);
-    this.admission?.settle(answer.failure !== undefined);
-    if (answer.action !== 'rewrite') return this.take(placed, answer, began);
+    const { admission } = this;
+    if (answer.action !== 'rewrite') {
+      admission?.settle(answer.failure !== undefined);
+      return this.take(placed, answer, began);
+    }
     let rewritten: Rewritten<V> | Promise<Rewritten<V>>;
     try {
       rewritten = this.matter.rewrite(this.value, answer.value);
@@ -231,6 +234,7 @@ class Session<V> {
     }
     if (placed.spec.shadow) return this.rehearse({ placed, answer, began }, rewritten);
     const settle = (outcome: Rewritten<V>): Ruling<V> | undefined => {
+      this.tellBreaker(admission, outcome);
       if (outcome === undefined) return this.take(placed, this.fail(placed.spec, 'misfit'), began);
       this.record(placed, answer, this.since(began));
       this.value = outcome.value;
@@ -241,13 +245,21 @@ class Session<V> {
     return isPromise(rewritten) ? Promise.resolve(rewritten).then(settle, () => settle(undefined)) : settle(rewritten);
   }
 
+  /** A rewrite that does not fit has failed, unless the run was stopped before that was known. */
+  private tellBreaker(admission: Admission | undefined, outcome: Rewritten<V>): void {
+    if (outcome === undefined && this.isStopped) admission?.release();
+    else admission?.settle(outcome === undefined);
+  }
+
   /** Tells what a shadow's rewrite would have come to; nothing is rewritten. */
   private rehearse(
     { placed, answer, began }: { readonly placed: Placed; readonly answer: Answer; readonly began: number },
     rewritten: Rewritten<V> | Promise<Rewritten<V>>,
   ): undefined | Promise<undefined> {
     const { spec } = placed;
+    const { admission } = this;
     const settle = (outcome: Rewritten<V>): undefined => {
+      this.tellBreaker(admission, outcome);
       const told =
         outcome === undefined
           ? this.fail(spec, 'misfit')
