@@ -68,71 +68,75 @@ interface Answer {
 
 /** What a guardrail is told beside its subject. The signal is made when it is first read. */
 export class Info {
-  private controller: AbortController | undefined;
-  private off: (() => void) | undefined;
-  private isOver = false;
+  #controller: AbortController | undefined;
+  #off: (() => void) | undefined;
+  #isOver = false;
   /** Set when nobody waits for the answer any more. */
-  private left: { readonly reason: unknown } | undefined;
-  private leave: (() => void) | undefined;
-  constructor(
-    private readonly handle: RunHandle,
-    private readonly label: Label,
-    private readonly matter: Pick<Matter<unknown>, 'viewer' | 'graceMs'>,
-  ) {}
+  #left: { readonly reason: unknown } | undefined;
+  #leave: (() => void) | undefined;
+  // Names that only this class can read: what a guardrail is given leads nowhere else.
+  readonly #handle: RunHandle;
+  readonly #label: Label;
+  readonly #matter: Pick<Matter<unknown>, 'viewer' | 'graceMs'>;
+  constructor(handle: RunHandle, label: Label, matter: Pick<Matter<unknown>, 'viewer' | 'graceMs'>) {
+    this.#handle = handle;
+    this.#label = label;
+    this.#matter = matter;
+  }
   get context(): unknown {
-    return this.handle.root.context;
+    return this.#handle.root.context;
   }
   get run(): string {
-    return this.handle.state.id;
+    return this.#handle.state.id;
   }
   get agent(): string {
-    return this.matter.viewer?.agent ?? this.handle.state.agent;
+    return this.#matter.viewer?.agent ?? this.#handle.state.agent;
   }
   get agentPath(): readonly string[] {
-    return [...this.handle.agentPath.slice(0, -1), this.agent];
+    return [...this.#handle.agentPath.slice(0, -1), this.agent];
   }
   get messages(): readonly Message[] {
-    const { viewer } = this.matter;
-    return viewer ? readOnly(viewer.messages) : this.handle.showMessages(this.handle.messages);
+    const { viewer } = this.#matter;
+    return viewer ? readOnly(viewer.messages) : this.#handle.showMessages(this.#handle.messages);
   }
   get labels(): { readonly subject: Label; readonly view: Label } {
     return {
-      subject: this.label,
-      view: { origin: `agent:${this.agent}`, integrity: this.handle.state.conversation.isUntrusted ? 'untrusted' : 'trusted' },
+      subject: this.#label,
+      view: { origin: `agent:${this.agent}`, integrity: this.#handle.state.conversation.isUntrusted ? 'untrusted' : 'trusted' },
     };
   }
   get untrustedReads(): readonly UntrustedRead[] {
-    return readOnly(this.handle.state.conversation.untrustedReads);
+    return readOnly(this.#handle.state.conversation.untrustedReads);
   }
   get signal(): AbortSignal {
-    if (this.controller === undefined) {
+    if (this.#controller === undefined) {
       const controller = new AbortController();
-      this.controller = controller;
-      if (this.left) controller.abort(this.left.reason);
-      else if (!this.isOver && this.matter.graceMs === undefined)
-        this.off = this.handle.onStop(() => controller.abort(this.handle.stopReason));
+      this.#controller = controller;
+      if (this.#left) controller.abort(this.#left.reason);
+      else if (!this.#isOver && this.#matter.graceMs === undefined)
+        this.#off = this.#handle.onStop(() => controller.abort(this.#handle.stopReason));
     }
-    return this.controller.signal;
+    return this.#controller.signal;
   }
   /** `isAborted`: nobody waits for the answer any more; `reason` says why. */
   end(isAborted: boolean, reason?: unknown): void {
-    if (this.isOver) return;
-    this.isOver = true;
-    this.off?.();
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#off?.();
     if (!isAborted) return;
-    this.left = { reason };
-    this.controller?.abort(reason);
-    this.leave?.();
+    this.#left = { reason };
+    this.#controller?.abort(reason);
+    this.#leave?.();
   }
   /** It was waited for. Where that gave no answer, none is needed any more, and the signal says why. */
   endAs({ kind }: Settled<unknown>, { name, timeoutMs }: GuardrailSpec): void {
     if (kind === 'late') this.end(true, new DOMException(`${name} took longer than ${timeoutMs} ms.`, 'TimeoutError'));
-    else this.end(kind !== 'value', this.handle.stopReason);
+    else this.end(kind !== 'value', this.#handle.stopReason);
   }
   /** The same answer, which comes at once where nobody waits for it any more: so no timer is left for one that hangs. */
   untilEnd(given: PromiseLike<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      this.leave = () => resolve(undefined);
+      this.#leave = () => resolve(undefined);
       try {
         given.then(resolve, reject);
       } catch (thrown) {
