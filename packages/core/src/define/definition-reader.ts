@@ -15,6 +15,16 @@ export function isList(value: unknown): value is readonly unknown[] {
   }
 }
 
+/** What is read of something that a user gave. Throws CONFIG_INVALID where reading it throws: a getter of it, or a proxy. */
+export function readable<T>(place: string, read: () => T): T {
+  try {
+    return read();
+  } catch (thrown) {
+    if (GuardloopError.is(thrown)) throw thrown;
+    return invalid(`${place} cannot be read: reading a part of it throws. Give plain objects and lists.`);
+  }
+}
+
 /** A value in words that fit an error message: short texts as they are, of the rest only what kind it is. */
 export function describe(value: unknown): string {
   if (typeof value === 'string') return value.length <= 60 ? JSON.stringify(value) : 'a long text';

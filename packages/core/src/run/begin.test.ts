@@ -392,6 +392,20 @@ describe('a run that goes on', () => {
     expect(handle.input).toBeUndefined();
   });
 
+  it('stands under what the agent has at which it stands', async () => {
+    const call = { tool: 'pay' };
+    const billing = agentOf('billing', {
+      tools: [tool('pay', { approval: true })],
+      guardrails: [guardrail('own')],
+      model: speaking('', call),
+    });
+    const desk = agentOf('desk', { handoffs: [billing], model: speaking({ tool: 'transfer_to_billing' }) });
+    const { log, status } = await runIt(desk, 'x');
+    expect(status).toBe('interrupted');
+    const event = (await goOn(desk, copy(log.events))).root.events.at(-1);
+    expect(event).toMatchObject({ type: 'run.resume', agent: 'billing', manifest: { agent: [{ name: 'own' }] } });
+  });
+
   it('keeps the limits that it had where only some are given', async () => {
     const { agent, log } = await waiting({}, 'pay', { limits: { turns: 5, handoffs: 1 } });
     expect((await goOn(agent, log, { limits: { turns: 7 } })).root.events.at(-1)).toMatchObject({
@@ -701,7 +715,7 @@ describe('what open calls need is there when a run goes on', () => {
 
   it('but not what the run of an agent needed that has ended, or whose tool is no agent any more', async () => {
     const asking = (more: object) => agentOf('parent', { model: speaking({ tool: 'ask', input: { input: 'x' } }), ...more });
-    const as = (inner: Defined) => ({ tools: [asTool(inner as never, { name: 'ask', description: '' })] });
+    const as = (inner: Defined) => ({ tools: [tool('other'), asTool(inner as never, { name: 'ask', description: '' })] });
     const child = agentOf('child', { guardrails: [guardrail('own')] });
     const { log } = await runIt(asking(as(child)), 'x', { runId: 'r1' });
     const at = log.events.findIndex(({ type, parent }) => type === 'run.end' && parent === 'r1');
@@ -712,6 +726,14 @@ describe('what open calls need is there when a run goes on', () => {
     expect(await goOnWith(asking(as(agentOf('child'))), at + 1)).toEqual([['run.resume', 'r1']]);
     await expect(goOnWith(asking(as(agentOf('child'))), at)).rejects.toThrow(refused('RESUME_MISMATCH', /agent own\. Give them again/));
     expect(await goOnWith(asking({ tools: [tool('ask')] }), at)).toEqual([['run.resume', 'r1']]);
+  });
+
+  it('the tool of a call that was started and not seen to end', async () => {
+    const agent = agentOf('billing', { tools: [tool('pay')], model: speaking({ tool: 'pay' }) });
+    const { log } = await runIt(agent, 'x', { runId: 'r1' });
+    const cut = copy(log.events.slice(0, log.events.findIndex(({ type }) => type === 'tool.start') + 1));
+    expect(typesOf((await goOn(agent, cut)).root.events).at(-1)).toBe('run.resume');
+    await expect(goOn(agentOf('billing'), cut)).rejects.toThrow(lost('pay'));
   });
 
   it('but not the tool with which long results are read, which is there of itself', async () => {

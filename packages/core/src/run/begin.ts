@@ -1,3 +1,4 @@
+import { readable } from '../define/definition-reader.js';
 import { resolveAgents } from '../define/resolve.js';
 import type { AgentSpec } from '../define/specs.js';
 import { GuardloopError } from '../errors.js';
@@ -112,7 +113,7 @@ export async function beginResume(start: AgentSpec, target: unknown, door: Door)
   const { options } = door;
   const agents = resolveAgents(start);
   await ready(agents, options);
-  const isSession = typeof target === 'object' && target !== null && 'store' in target;
+  const isSession = typeof target === 'object' && target !== null && readable('What is to be resumed', () => 'store' in target);
   const session = isSession ? readSession(target) : undefined;
   if (session === undefined) return enterResume(start, { agents, load: () => readLog(target) }, { door, place: nowhere });
   const load = () => loadEvents(session, door);
@@ -148,7 +149,7 @@ async function enterResume(
     ((ended.status === 'exhausted' && hasNewLimits) ||
       ended.status === 'cancelled' ||
       ended.status === 'failed' ||
-      (ended.status === 'blocked' && ended.refusal?.failed === true));
+      ended.refusal?.failed === true);
   if (ended && !canReopen) {
     if (decisions.size > 0) throw mismatch(`The run ${state.id} has ended ${ended.status}: there is nothing to decide.`);
     return handle;

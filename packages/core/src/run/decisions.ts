@@ -1,4 +1,4 @@
-import { property } from '../define/definition-reader.js';
+import { isList, property, readable } from '../define/definition-reader.js';
 import type { ToolSpec } from '../define/specs.js';
 import { GuardloopError } from '../errors.js';
 import type { JsonObject } from '../model/types.js';
@@ -21,12 +21,12 @@ const mismatch = (message: string): GuardloopError => new GuardloopError('RESUME
 /** The option `decisions` of `resume`, each still as it was given. Throws CONFIG_INVALID. */
 export function readDecisions(given: unknown): ReadonlyMap<string, unknown> {
   if (given === undefined) return new Map();
-  if (typeof given !== 'object' || given === null || Array.isArray(given))
+  if (typeof given !== 'object' || given === null || isList(given))
     throw new GuardloopError(
       'CONFIG_INVALID',
       "The option `decisions` is no object. Give { [approval.id]: 'approve' | { approve: 'standing' } | { reject } | { edit } | { result } }, or { decision, by: 'who decided' }; with the `token` of the approval where approvals are signed.",
     );
-  return new Map(Object.entries(given));
+  return readable('The option `decisions`', () => new Map(Object.entries(given)));
 }
 
 type DecisionDraft = Extract<LogDraft, { type: 'approval.resolve' }>;
@@ -93,7 +93,7 @@ async function unwrap(
 
 /** The fields of an object, each read once; undefined for one that has others, or that throws. */
 function readFields<K extends string>(given: unknown, names: readonly K[]): { readonly [N in K]?: unknown } | undefined {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) return undefined;
+  if (typeof given !== 'object' || given === null || isList(given)) return undefined;
   try {
     if (Reflect.ownKeys(given).some((key) => !(names as readonly unknown[]).includes(key))) return undefined;
     const own = names.filter((name) => Object.hasOwn(given, name));
@@ -195,7 +195,7 @@ async function readEdit(handle: RunHandle, approval: Approval, edit: unknown): P
   if (approval.surface !== 'toolInput')
     return refuse('only the input of a call can be edited.', "Give 'approve' or { reject: reason } for what is asked on this surface.");
   if (approval.caller) return refuse('you run this tool yourself;', 'answer with { result: value }.');
-  if (typeof edit !== 'object' || edit === null || Array.isArray(edit)) return refuse('it is no object.');
+  if (typeof edit !== 'object' || edit === null || isList(edit)) return refuse('it is no object.');
   let copy: JsonObject;
   try {
     copy = deepFreeze(JSON.parse(JSON.stringify(edit)) as JsonObject);

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { agentOf, calls, entered, eventsOf, gate, scripted, settle, tool } from '../../test/scene.js';
 import { defineGuardrail } from '../define/guardrail.js';
+import { handoff } from '../define/handoff.js';
 import type { GuardInfo, Guardrail, InputSubject } from '../define/types.js';
 import { allow, deny, halt, rewrite } from '../define/verdict.js';
 import type { AssistantMessage, Label, Message, ToolMessage, UserMessage } from '../model/types.js';
@@ -441,4 +442,27 @@ describe('history of a session', () => {
     expect(outcome.judged).toEqual(['r1/i1']);
     expect(seen.at(-1)?.items.map(({ id }) => id)).toEqual(['r1/i1']);
   });
+});
+
+it('puts to the guardrail of an agent that comes back what it has not seen: also the answer and result that handed over to it', async () => {
+  const own = watching('own');
+  const turns: { readonly [agent: string]: readonly string[] } = { desk: ['to_billing', 'to_billing'], billing: ['to_desk'] };
+  const made = { desk: 0, billing: 0 };
+  const model = {
+    ...scripted(),
+    async *stream({ agent }: { readonly agent: string }) {
+      const name = turns[agent]?.[made[agent as 'desk']++];
+      if (name === undefined) yield { type: 'text.delta' as const, text: 'Done.' };
+      else yield calls(name);
+      yield { type: 'end' as const, stopReason: 'stop' as const, usage: { requests: 1 } };
+    },
+  };
+  const billing = agentOf({ name: 'billing', model, guardrails: [own.guard], handoffs: [handoff('desk', { name: 'to_desk' })] });
+  const result = await run(agentOf({ model, handoffs: [handoff(billing, { name: 'to_billing' })] }), 'one', { runId: 'r1' });
+  expect(result).toMatchObject({ status: 'completed', agent: 'billing' });
+  expect(eventsOf(result.log, 'handoff').map(({ to, entry }) => [to, entry.judged])).toEqual([
+    ['billing', ['r1/i1']],
+    ['desk', []],
+    ['billing', ['r1/1', 'r1/1.0']],
+  ]);
 });

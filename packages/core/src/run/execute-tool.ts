@@ -28,49 +28,54 @@ const mostSteps = 1_000_000;
 
 /** What `execute` is told; its signal is made when it is first read. */
 class CallInfo {
-  private controller: AbortController | undefined;
-  private off: (() => void) | undefined;
+  #controller: AbortController | undefined;
+  #off: (() => void) | undefined;
   isOver = false;
+  readonly #handle: RunHandle;
+  readonly #tool: string;
   constructor(
-    private readonly handle: RunHandle,
-    private readonly tool: string,
+    handle: RunHandle,
+    tool: string,
     readonly callId: string,
-  ) {}
+  ) {
+    this.#handle = handle;
+    this.#tool = tool;
+  }
   get context(): unknown {
-    return this.handle.root.context;
+    return this.#handle.root.context;
   }
   get progress(): (note: string | number) => void {
     return (note) => {
-      if (!this.isOver) this.handle.emit({ type: 'tool.progress', callId: this.callId, tool: this.tool, ...this.shown(note) });
+      if (!this.isOver) this.#handle.emit({ type: 'tool.progress', callId: this.callId, tool: this.#tool, ...this.#shown(note) });
     };
   }
   /** Nobody judges a note. A step says too little to need that; words are left out where a guardrail stands on the tool's output. */
-  private shown(note: string | number): { readonly step?: number; readonly note?: string } {
+  #shown(note: string | number): { readonly step?: number; readonly note?: string } {
     if (typeof note === 'number' && note >= 0 && note <= mostSteps) return { step: note };
-    const isGuarded = guardsOfTool(standNow(this.handle), 'toolOutput', this.tool).some(({ spec }) => !spec.shadow);
+    const isGuarded = guardsOfTool(standNow(this.#handle), 'toolOutput', this.#tool).some(({ spec }) => !spec.shadow);
     return isGuarded ? {} : { note: String(note) };
   }
   get run(): string {
-    return this.handle.state.id;
+    return this.#handle.state.id;
   }
   get agent(): string {
-    return this.handle.state.agent;
+    return this.#handle.state.agent;
   }
   get idempotencyKey(): string {
-    return `${this.handle.state.id}/${this.callId}`;
+    return `${this.#handle.state.id}/${this.callId}`;
   }
   get signal(): AbortSignal {
-    if (this.controller === undefined) {
+    if (this.#controller === undefined) {
       const controller = new AbortController();
-      this.controller = controller;
-      this.off = this.handle.onStop(() => controller.abort(this.handle.stopReason));
+      this.#controller = controller;
+      this.#off = this.#handle.onStop(() => controller.abort(this.#handle.stopReason));
     }
-    return this.controller.signal;
+    return this.#controller.signal;
   }
   end(reason?: unknown): void {
     this.isOver = true;
-    this.off?.();
-    if (reason !== undefined) this.controller?.abort(reason);
+    this.#off?.();
+    if (reason !== undefined) this.#controller?.abort(reason);
   }
 }
 

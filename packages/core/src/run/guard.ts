@@ -68,71 +68,75 @@ interface Answer {
 
 /** What a guardrail is told beside its subject. The signal is made when it is first read. */
 export class Info {
-  private controller: AbortController | undefined;
-  private off: (() => void) | undefined;
-  private isOver = false;
+  #controller: AbortController | undefined;
+  #off: (() => void) | undefined;
+  #isOver = false;
   /** Set when nobody waits for the answer any more. */
-  private left: { readonly reason: unknown } | undefined;
-  private leave: (() => void) | undefined;
-  constructor(
-    private readonly handle: RunHandle,
-    private readonly label: Label,
-    private readonly matter: Pick<Matter<unknown>, 'viewer' | 'graceMs'>,
-  ) {}
+  #left: { readonly reason: unknown } | undefined;
+  #leave: (() => void) | undefined;
+  // Names that only this class can read: what a guardrail is given leads nowhere else.
+  readonly #handle: RunHandle;
+  readonly #label: Label;
+  readonly #matter: Pick<Matter<unknown>, 'viewer' | 'graceMs'>;
+  constructor(handle: RunHandle, label: Label, matter: Pick<Matter<unknown>, 'viewer' | 'graceMs'>) {
+    this.#handle = handle;
+    this.#label = label;
+    this.#matter = matter;
+  }
   get context(): unknown {
-    return this.handle.root.context;
+    return this.#handle.root.context;
   }
   get run(): string {
-    return this.handle.state.id;
+    return this.#handle.state.id;
   }
   get agent(): string {
-    return this.matter.viewer?.agent ?? this.handle.state.agent;
+    return this.#matter.viewer?.agent ?? this.#handle.state.agent;
   }
   get agentPath(): readonly string[] {
-    return [...this.handle.agentPath.slice(0, -1), this.agent];
+    return [...this.#handle.agentPath.slice(0, -1), this.agent];
   }
   get messages(): readonly Message[] {
-    const { viewer } = this.matter;
-    return viewer ? readOnly(viewer.messages) : this.handle.showMessages(this.handle.messages);
+    const { viewer } = this.#matter;
+    return viewer ? readOnly(viewer.messages) : this.#handle.showMessages(this.#handle.messages);
   }
   get labels(): { readonly subject: Label; readonly view: Label } {
     return {
-      subject: this.label,
-      view: { origin: `agent:${this.agent}`, integrity: this.handle.state.conversation.isUntrusted ? 'untrusted' : 'trusted' },
+      subject: this.#label,
+      view: { origin: `agent:${this.agent}`, integrity: this.#handle.state.conversation.isUntrusted ? 'untrusted' : 'trusted' },
     };
   }
   get untrustedReads(): readonly UntrustedRead[] {
-    return readOnly(this.handle.state.conversation.untrustedReads);
+    return readOnly(this.#handle.state.conversation.untrustedReads);
   }
   get signal(): AbortSignal {
-    if (this.controller === undefined) {
+    if (this.#controller === undefined) {
       const controller = new AbortController();
-      this.controller = controller;
-      if (this.left) controller.abort(this.left.reason);
-      else if (!this.isOver && this.matter.graceMs === undefined)
-        this.off = this.handle.onStop(() => controller.abort(this.handle.stopReason));
+      this.#controller = controller;
+      if (this.#left) controller.abort(this.#left.reason);
+      else if (!this.#isOver && this.#matter.graceMs === undefined)
+        this.#off = this.#handle.onStop(() => controller.abort(this.#handle.stopReason));
     }
-    return this.controller.signal;
+    return this.#controller.signal;
   }
   /** `isAborted`: nobody waits for the answer any more; `reason` says why. */
   end(isAborted: boolean, reason?: unknown): void {
-    if (this.isOver) return;
-    this.isOver = true;
-    this.off?.();
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#off?.();
     if (!isAborted) return;
-    this.left = { reason };
-    this.controller?.abort(reason);
-    this.leave?.();
+    this.#left = { reason };
+    this.#controller?.abort(reason);
+    this.#leave?.();
   }
   /** It was waited for. Where that gave no answer, none is needed any more, and the signal says why. */
   endAs({ kind }: Settled<unknown>, { name, timeoutMs }: GuardrailSpec): void {
     if (kind === 'late') this.end(true, new DOMException(`${name} took longer than ${timeoutMs} ms.`, 'TimeoutError'));
-    else this.end(kind !== 'value', this.handle.stopReason);
+    else this.end(kind !== 'value', this.#handle.stopReason);
   }
   /** The same answer, which comes at once where nobody waits for it any more: so no timer is left for one that hangs. */
   untilEnd(given: PromiseLike<unknown>): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      this.leave = () => resolve(undefined);
+      this.#leave = () => resolve(undefined);
       try {
         given.then(resolve, reject);
       } catch (thrown) {
@@ -221,8 +225,11 @@ class Session<V> {
   /** Takes one rewrite's answer; a ruling ends the group. */
   private absorb(placed: Placed, given: unknown, began: number): Ruling<V> | undefined | Promise<Ruling<V> | undefined> {
     const answer = this.read(placed.spec, given);
-    this.admission?.settle(answer.failure !== undefined);
-    if (answer.action !== 'rewrite') return this.take(placed, answer, began);
+    const { admission } = this;
+    if (answer.action !== 'rewrite') {
+      admission?.settle(answer.failure !== undefined);
+      return this.take(placed, answer, began);
+    }
     let rewritten: Rewritten<V> | Promise<Rewritten<V>>;
     try {
       rewritten = this.matter.rewrite(this.value, answer.value);
@@ -231,6 +238,7 @@ class Session<V> {
     }
     if (placed.spec.shadow) return this.rehearse({ placed, answer, began }, rewritten);
     const settle = (outcome: Rewritten<V>): Ruling<V> | undefined => {
+      this.tellBreaker(admission, outcome);
       if (outcome === undefined) return this.take(placed, this.fail(placed.spec, 'misfit'), began);
       this.record(placed, answer, this.since(began));
       this.value = outcome.value;
@@ -241,13 +249,21 @@ class Session<V> {
     return isPromise(rewritten) ? Promise.resolve(rewritten).then(settle, () => settle(undefined)) : settle(rewritten);
   }
 
+  /** A rewrite that does not fit has failed, unless the run was stopped before that was known. */
+  private tellBreaker(admission: Admission | undefined, outcome: Rewritten<V>): void {
+    if (outcome === undefined && this.isStopped) admission?.release();
+    else admission?.settle(outcome === undefined);
+  }
+
   /** Tells what a shadow's rewrite would have come to; nothing is rewritten. */
   private rehearse(
     { placed, answer, began }: { readonly placed: Placed; readonly answer: Answer; readonly began: number },
     rewritten: Rewritten<V> | Promise<Rewritten<V>>,
   ): undefined | Promise<undefined> {
     const { spec } = placed;
+    const { admission } = this;
     const settle = (outcome: Rewritten<V>): undefined => {
+      this.tellBreaker(admission, outcome);
       const told =
         outcome === undefined
           ? this.fail(spec, 'misfit')

@@ -1,7 +1,7 @@
 import { checkSettings } from '../define/agent-settings.js';
 import { coverageOf } from '../define/coverage.js';
 import { guardrailSpecOf } from '../define/definition.js';
-import { DefinitionReader, describe, invalid, isList, isName, property } from '../define/definition-reader.js';
+import { DefinitionReader, describe, invalid, isList, isName, property, readable } from '../define/definition-reader.js';
 import { readGuardrails } from '../define/guardrail.js';
 import type { AgentSpec, GuardrailSpec, ProjectFunction } from '../define/specs.js';
 import type { Clock } from '../model/clock.js';
@@ -59,6 +59,10 @@ export interface Options {
 
 /** Reads the options of `run`, `stream` or `resume`. Throws CONFIG_INVALID. */
 export function readOptions(door: 'run' | 'stream' | 'resume', given: unknown, agent: AgentSpec): Options {
+  return readable(`An option of ${door}`, () => readAll(door, given, agent));
+}
+
+function readAll(door: 'run' | 'stream' | 'resume', given: unknown, agent: AgentSpec): Options {
   const names: readonly Name[] = door === 'resume' ? ofResume : ofRun;
   const reader = new DefinitionReader<Name>({ place: `The call of ${door}` }, given ?? {}, names);
   const guards = guardsOf(reader.get('guardrails'));
@@ -79,7 +83,7 @@ export function readOptions(door: 'run' | 'stream' | 'resume', given: unknown, a
     reader.refuse('runId', 'Give a text without / and control characters, or leave it out.');
   return {
     context: reader.get('context'),
-    limits: reader.get('limits') as Options['limits'],
+    limits: ownLimits(reader.get('limits')),
     onLimit: reader.choice('onLimit', ['stop', 'finalize']),
     guards,
     observers: readObservers(reader.list('observers')),
@@ -139,6 +143,11 @@ function refuseGaps(agent: AgentSpec, guards: readonly GuardrailSpec[]): void {
     );
 }
 
+/** Each read once; what is no object is told so by those who check it. */
+function ownLimits(given: unknown): Options['limits'] {
+  return (typeof given === 'object' && given !== null ? { ...given } : given) as Options['limits'];
+}
+
 function withMethods<T>(given: unknown, name: string, methods: readonly string[]): T | undefined {
   if (given === undefined) return undefined;
   const isFit = typeof given === 'object' && methods.every((method) => typeof property(given, method) === 'function');
@@ -149,7 +158,7 @@ function readObservers(given: readonly unknown[]): readonly Observer[] {
   for (const observer of given)
     if (typeof observer !== 'function' && (typeof observer !== 'object' || observer === null))
       invalid(`An entry of the option \`observers\` is ${describe(observer)}. Give a function, or an object of functions by event type.`);
-  return given as readonly Observer[];
+  return given.map((observer) => (typeof observer === 'function' ? observer : { ...(observer as object) })) as readonly Observer[];
 }
 
 function readClock(given: unknown): Clock {
@@ -199,19 +208,20 @@ export function readInput(
   history: readonly HistoryItem[],
   { run, agent }: { readonly run: string; readonly agent: string },
 ): readonly (UserMessage | AssistantMessage)[] {
+  const parts = readable('The input of the run', () => readParts(input));
   const messages: (UserMessage | AssistantMessage)[] = history.map(({ role, text }, index) => {
     const id = `${run}/i${index + 1}`;
     return role === 'user'
       ? { role, id, via: 'session', parts: [{ type: 'text', text, label: fromElsewhere }], label: fromElsewhere }
       : { role, id, agent, text, calls: [], label: { origin: `agent:${agent}`, integrity: 'untrusted' } };
   });
-  const parts: readonly Part[] = typeof input === 'string' ? [{ type: 'text', text: input, label: user }] : readParts(input);
   const label = parts.find((part) => part.label?.integrity === 'untrusted')?.label ?? user;
   messages.push({ role: 'user', id: `${run}/i${messages.length + 1}`, via: 'user', parts, label });
   return deepFreeze(messages);
 }
 
 function readParts(input: unknown): readonly Part[] {
+  if (typeof input === 'string') return [{ type: 'text', text: input, label: user }];
   const expected =
     "Give a text, or a list of parts: { type: 'text', text }, { type: 'image', mediaType, data | url }, { type: 'file', mediaType, data | url }";
   if (!isList(input)) return invalid(`The input of the run is ${describe(input)}. ${expected}.`);

@@ -23,6 +23,10 @@ export const logVersion = 1;
 
 /** The events of a log, checked so far that a fold makes sense of them. Throws LOG_INVALID; says nothing of what the log holds. */
 export function readLog(log: unknown): readonly LogEvent[] {
+  return readDamaged(() => readEvents(log));
+}
+
+function readEvents(log: unknown): readonly LogEvent[] {
   if (typeof log === 'string') {
     throw new GuardloopError('LOG_INVALID', 'The log is a text. Give it parsed, as it was in `result.log`: JSON.parse(text).');
   }
