@@ -46,7 +46,14 @@ test('it keeps the agent, and nobody runs it but the loop', () => {
     rejection: undefined,
     endsRun: false,
     strict: 'auto',
-    agent: { agent: agentSpecOf(faq, 'It'), brief: expect.any(Function), limits: {}, stream: false, result: undefined, sharesEffects: false },
+    agent: {
+      agent: agentSpecOf(faq, 'It'),
+      brief: expect.any(Function),
+      limits: {},
+      stream: false,
+      result: undefined,
+      sharesEffects: false,
+    },
   });
   expect(spec.agent?.agent).toBe(agentSpecOf(faq, 'It'));
   for (const part of [spec, spec.guardrails, spec.agent, spec.agent?.limits]) expect(Object.isFrozen(part)).toBe(true);
@@ -168,11 +175,7 @@ test.each<[string, unknown[], string]>([
     [faq, { ...fits, limits: { ms: 0 } }],
     '`limits` of tool ask_faq has 0 as `ms`. Give a number above 0, or Infinity for no limit.',
   ],
-  [
-    'another word for effects',
-    [faq, { ...fits, effects: 'none' }],
-    'Tool ask_faq has "none" as `effects`. Give \'apart\' or \'shared\'.',
-  ],
+  ['another word for effects', [faq, { ...fits, effects: 'none' }], "Tool ask_faq has \"none\" as `effects`. Give 'apart' or 'shared'."],
 ])('%s is refused', (_what, given, message) => {
   expect(() => make(...given)).toThrow(invalid(message));
 });
