@@ -1,5 +1,10 @@
 export { type DropObservationsOptions, dropObservations } from './drop-observations.js';
 export { type LastTurnsOptions, lastTurns } from './last-turns.js';
+export { searchTools } from './search-tools.js';
+export { type SelectToolsOptions, selectTools } from './select-tools.js';
+export { byEmbeddings, type EmbedTexts } from './select-tools-embeddings.js';
+export type { RankInfo, ToolRanker } from './select-tools-ranker.js';
+export { byWords } from './select-tools-words.js';
 export { type SummariseOptions, summarise } from './summarise.js';
 export { type TokenBudgetOptions, tokenBudget } from './token-budget.js';
 export { views } from './views.js';

@@ -79,7 +79,7 @@ export function stopTool({ output, mode }: AgentSpec): OfferedTool | undefined {
     additionalProperties: false,
   };
   const schema = isWhole ? output.json : $defs === undefined ? wrapped : { ...wrapped, $defs };
-  return withThought({ name, description, schema }, mode);
+  return withThought({ name, description, schema, kind: 'stop' }, mode);
 }
 
 /** The model as the mode wraps it; made once for each. */

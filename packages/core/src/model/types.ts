@@ -138,6 +138,11 @@ export interface ToolSpec {
    * can be said in the provider's strict form without changing its meaning.
    */
   readonly strict?: boolean | 'auto' | undefined;
+  /**
+   * What it is where it is none of the agent's own tools: a handoff, the call that ends the run in a mode (`stop`), or `read_observation`,
+   * which comes with `spill` (`observation`). For functions from model to model, which must not take it away; adapters need not look.
+   */
+  readonly kind?: 'handoff' | 'stop' | 'observation' | undefined;
 }
 
 /**

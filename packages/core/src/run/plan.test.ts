@@ -118,6 +118,7 @@ describe('what stands around an agent', () => {
         name: 'transfer_to_billing',
         description: 'Hand the conversation over to billing.',
         schema: { type: 'object', properties: {}, additionalProperties: false },
+        kind: 'handoff',
       },
     ]);
     expect(stand.wire?.[0]).not.toHaveProperty('strict');

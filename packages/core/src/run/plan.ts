@@ -39,12 +39,17 @@ function buildStand(agent: AgentSpec, runGuards: readonly GuardrailSpec[]): Stan
   const entries: Stand['tools'] = [
     ...tools.map((spec) => ({
       offered: { kind: 'tool' as const, spec },
-      wire: inMode(wireOf(spec)),
+      wire: inMode(spec === observation ? { ...wireOf(spec), kind: 'observation' } : wireOf(spec)),
       isFixed: typeof spec.enabled !== 'function',
     })),
     ...agent.handoffs.map((spec) => ({
       offered: { kind: 'handoff' as const, spec },
-      wire: inMode({ name: spec.name, description: describeHandoff(spec, spec.target), schema: spec.input?.json ?? noInput }),
+      wire: inMode({
+        name: spec.name,
+        description: describeHandoff(spec, spec.target),
+        schema: spec.input?.json ?? noInput,
+        kind: 'handoff' as const,
+      }),
       isFixed: typeof spec.enabled !== 'function',
     })),
   ];
