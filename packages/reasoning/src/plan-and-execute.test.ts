@@ -177,6 +177,33 @@ describe('planAndExecute', () => {
     expect(briefOf(model.requests[0]?.messages ?? [])).toMatch(/Which hotel\?\n\nfind: Find a hotel\nDone: Find a hotel\n\nprice: /);
   });
 
+  it('is kept where a lookup gives no id: the observation names the field, and the step looks elsewhere', async () => {
+    const lookUp = defineTool({
+      name: 'look_up',
+      description: 'Finds a customer.',
+      input: z.object({ by: z.enum(['mail', 'name']) }),
+      output: z.object({ customerId: z.string() }),
+      flow: { effect: 'read' },
+      execute: ({ by }) => ({ customerId: by === 'name' ? 'c7' : null }) as { customerId: string },
+    });
+    const model = scriptedModel(({ agent, messages }) => {
+      if (agent === 'planner') return says(plan(['who', 'Find the id of the customer'], ['tell', 'Say which it is', 'who']));
+      const brief = briefOf(messages);
+      if (brief.startsWith('Say')) return say(brief.split('\n').at(-1) ?? '');
+      const seen = messages.flatMap((message) => (message.role === 'tool' ? [String(message.content)] : []));
+      if (seen.length === 0) return callTool('look_up', { by: 'mail' });
+      return seen.at(-1)?.includes('customerId: expected') ? callTool('look_up', { by: 'name' }) : say('The id is c7.');
+    });
+    const agent = planAndExecute({
+      name: 'trip',
+      planner: defineAgent({ name: 'planner', instructions: '', model, output: planSchema }),
+      executor: defineAgent({ name: 'executor', instructions: '', model, tools: [lookUp] }),
+    });
+    const result = await run(agent, 'Which customer?');
+    expect(result).toMatchObject({ status: 'completed', output: 'The id is c7.' });
+    expect(comparePlan(result.log)).toMatchObject({ isAsPlanned: true, plans: 1, steps: [{ calls: 2 }, { calls: 0 }] });
+  });
+
   it('runs steps that need none of each other at the same time, where that is wanted', async () => {
     const wide = plan(['a', 'Do a'], ['b', 'Do b'], ['c', 'Do c', 'a', 'b']);
     const result = await run(build([wide], {}, { parallel: true }).agent, 'Go.', { runId: 'r1' });
