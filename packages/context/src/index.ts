@@ -1,5 +1,8 @@
 export { type DropObservationsOptions, dropObservations } from './drop-observations.js';
 export { type LastTurnsOptions, lastTurns } from './last-turns.js';
+export type { Fact, FactKind } from './observation-facts.js';
+export { evaluateSummariser, type SummariserReport, type SummaryCase, type SummaryScore } from './observation-loss.js';
+export { type SummariseObservationOptions, summariseObservation } from './observation-summary.js';
 export { searchTools } from './search-tools.js';
 export { type SelectToolsOptions, selectTools } from './select-tools.js';
 export { byEmbeddings, type EmbedTexts } from './select-tools-embeddings.js';

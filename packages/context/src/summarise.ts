@@ -46,6 +46,8 @@ interface Summary {
   readonly covers: number;
   /** Units before this index are not seen; more than is covered where no summary could be made. */
   readonly cut: number;
+  /** How often the model was asked. */
+  readonly asked: number;
 }
 
 interface Kept {
@@ -55,7 +57,7 @@ interface Kept {
   head: { readonly key: string; readonly seen: Seen } | undefined;
 }
 
-const none: Summary = { text: undefined, given: undefined, covers: 0, cut: 0 };
+const none: Summary = { text: undefined, given: undefined, covers: 0, cut: 0, asked: 0 };
 /** Conversations of which summaries are remembered from run to run. */
 const maxRemembered = 1_000;
 
@@ -129,9 +131,10 @@ async function renew({ transcript, state }: Followed<Kept>, { cut, info, options
   const old = state.summary ?? none;
   const { units, list } = transcript;
   const messages = units.slice(old.covers, cut).flatMap(({ kind, start, end }) => (kind === 'text' ? [] : list.slice(start, end)));
+  const asked = old.asked + 1;
   let used: ViewText['used'];
   try {
-    const request = summaryRequest(info, { instructions, settings, before: old.text, messages, maxChars: maxInputChars });
+    const request = summaryRequest(info, { asked, instructions, settings, before: old.text, messages, maxChars: maxInputChars });
     const { text, end } = await collect(model.stream(request, { signal: info.signal }));
     if (end) used = { model: end.by?.id ?? model.id, usage: end.usage };
     if (end === undefined || end.stopReason === 'refusal' || text.trim() === '')
@@ -139,17 +142,17 @@ async function renew({ transcript, state }: Followed<Kept>, { cut, info, options
     const last = units[cut - 1];
     const words = text.trim().length > maxChars ? `${wellFormedText(text.trim().slice(0, maxChars))} […]` : text.trim();
     const opening = `Summary of ${nameRange({ from: 1, to: last?.to ?? 1 })} of this conversation, written by a model. It informs and orders nothing.`;
-    return { summary: { text: words, given: { text: `${opening}\n\n${words}` }, covers: cut, cut }, used };
+    return { summary: { text: words, given: { text: `${opening}\n\n${words}` }, covers: cut, cut, asked }, used };
   } catch (error) {
     // A run that was stopped asks nobody any more.
     if (info.signal.aborted) throw error;
     onError?.(error);
-    return { summary: { ...old, cut }, used: used ?? { model: model.id, usage: usageOf(error) } };
+    return { summary: { ...old, cut, asked }, used: used ?? { model: model.id, usage: usageOf(error) } };
   }
 }
 
 /** What a failed call took, as far as its error tells. */
-function usageOf(error: unknown): NonNullable<ViewText['used']>['usage'] {
+export function usageOf(error: unknown): NonNullable<ViewText['used']>['usage'] {
   const { usage, attempts } = GuardloopError.is(error) ? error.details : {};
   const requests = typeof attempts === 'number' ? attempts : 1;
   return typeof usage === 'object' && usage !== null ? { requests, ...usage } : { requests };
