@@ -13,6 +13,8 @@ export const summaryInstructions = [
 
 /** What is put to the model that makes the summary. */
 interface Asked {
+  /** The how manieth summary of the conversation. */
+  readonly asked: number;
   readonly instructions: string;
   readonly settings: ModelSettings;
   readonly before: string | undefined;
@@ -20,7 +22,7 @@ interface Asked {
   readonly maxChars: number;
 }
 
-export function summaryRequest({ agent, turn }: ViewInfo, asked: Asked): ModelRequest {
+export function summaryRequest({ agent }: ViewInfo, asked: Asked): ModelRequest {
   const lines = clip(asked.messages.map(lineOf), asked.maxChars);
   const before = asked.before === undefined ? [] : [JSON.stringify({ summary_of_what_came_before: asked.before })];
   // The words of anybody, put together: nothing in them may be followed.
@@ -28,9 +30,9 @@ export function summaryRequest({ agent, turn }: ViewInfo, asked: Asked): ModelRe
   const text = [...before, ...lines].join('\n');
   return {
     agent,
-    turn,
+    turn: asked.asked,
     system: asked.instructions,
-    messages: [{ role: 'user', id: `summary/${turn}`, via: 'view', parts: [{ type: 'text', text, label }], label }],
+    messages: [{ role: 'user', id: `summary/${asked.asked}`, via: 'view', parts: [{ type: 'text', text, label }], label }],
     tools: [],
     settings: asked.settings,
   };
