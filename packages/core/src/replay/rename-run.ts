@@ -2,8 +2,10 @@ import type { LogEvent } from '../state/events.js';
 
 type Fields = Readonly<Record<string, unknown>>;
 
-/** Fields that hold a run's id, or a name that begins with one. */
-const named: ReadonlySet<string> = new Set(['run', 'parent', 'subject', 'id', 'idempotencyKey', 'byStanding']);
+/** Fields that hold a run's id. */
+const ofRun: ReadonlySet<string> = new Set(['run', 'parent']);
+/** Fields that hold a name that begins with one; calls without a run stand in some, too. */
+const named: ReadonlySet<string> = new Set(['subject', 'id', 'idempotencyKey', 'byStanding', 'copyOf']);
 /** Fields in which such names stand deeper. What people, models and tools said is in none of them. */
 const nested: ReadonlySet<string> = new Set(['items', 'item', 'changed', 'judged', 'view', 'entry', 'approval', 'revisions']);
 
@@ -12,7 +14,7 @@ const nested: ReadonlySet<string> = new Set(['items', 'item', 'changed', 'judged
  * old name: the keys of spilled results, which are still kept under it.
  */
 export function renameRun(from: string, to: string): (event: LogEvent) => LogEvent {
-  const rename = (text: string): string => (text === from || text.startsWith(`${from}/`) ? to + text.slice(from.length) : text);
+  const rename = (text: string): string => (text.startsWith(`${from}/`) ? to + text.slice(from.length) : text);
   const renameNested = (value: unknown): unknown => {
     if (typeof value === 'string') return rename(value);
     if (Array.isArray(value)) return value.map(renameNested);
@@ -21,14 +23,15 @@ export function renameRun(from: string, to: string): (event: LogEvent) => LogEve
   const renameIn = (fields: Fields): Fields =>
     Object.fromEntries(
       Object.entries(fields).map(([name, value]): [string, unknown] => {
-        if (named.has(name) && typeof value === 'string') return [name, rename(value)];
+        if (ofRun.has(name) && value === from) return [name, to];
+        if ((ofRun.has(name) || named.has(name)) && typeof value === 'string') return [name, rename(value)];
         if (name === 'revisions' && isObject(value))
           return [name, Object.fromEntries(Object.entries(value).map(([key, revision]) => [rename(key), revision]))];
         return [name, nested.has(name) ? renameNested(value) : value];
       }),
     );
   return (event) => {
-    if (rename(event.run) === event.run) return event;
+    if (event.run !== from && rename(event.run) === event.run) return event;
     const renamed = renameIn(event as unknown as Fields) as unknown as LogEvent;
     return renamed.type === 'run.start' || renamed.type === 'run.resume' ? { ...renamed, writer: `${renamed.writer}~${to}` } : renamed;
   };
