@@ -53,7 +53,9 @@ assert.deepEqual(told, {
 });
 assert.match((told as { summary: string }).summary, /^find_orders: .*status/);
 assert.ok(!(told as { summary: string }).summary.includes('gone'));
-assert.equal(observed(model, 2), '[{"orderId":"o1","status":"open","total":120}]\n[left out: 1 field]');
+assert.equal(observed(model, 2), '[{"orderId":"o1","status":"open","total":120}]');
+const shown = model.requests[2]?.messages.findLast((message) => message.role === 'tool');
+assert.equal(shown?.role === 'tool' && shown.note, '[left out: 1 field]');
 assert.deepEqual(auditLog(result.log), []);
 
 // #region errors
