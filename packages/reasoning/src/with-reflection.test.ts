@@ -1,8 +1,11 @@
 import type { Log } from '@guardloop/core';
 import { allow, defineAgent, defineGuardrail, defineTool, deny, halt, resume, run, stream, toolError } from '@guardloop/core';
+import { guardReport } from '@guardloop/core/report';
 import { auditLog, callTool, cutAnywhere, failWith, normalLog, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { planAndExecute } from './plan-and-execute.js';
+import { planSchema } from './plan-schema.js';
 import type { Attempt, ReflectionOptions } from './with-reflection.js';
 import { verdictSchema, withReflection } from './with-reflection.js';
 
@@ -160,6 +163,49 @@ describe('effects of an attempt', () => {
       status: 'completed',
     });
     expect(sent).toHaveLength(1);
+  });
+
+  it('are not repeated where each attempt is a plan whose steps have the effects, wherever it is cut', async () => {
+    const make = () => {
+      const sent: string[] = [];
+      const mail = defineTool({
+        name: 'send_mail',
+        description: 'Sends a mail.',
+        input: z.object({ to: z.string() }),
+        flow: { effect: 'send' },
+        execute: ({ to }) => {
+          sent.push(to);
+          return 'Sent.';
+        },
+      });
+      const model = scriptedModel(({ agent, turn }) => {
+        if (agent === 'planner') return say('{"steps":[{"id":"mail","goal":"Mail anna","needs":[]}]}');
+        return turn === 1 ? callTool('send_mail', { to: 'anna' }) : say('Mailed.');
+      });
+      const planned = planAndExecute({
+        name: 'planned',
+        planner: defineAgent({ name: 'planner', instructions: '', model, output: planSchema }),
+        executor: defineAgent({ name: 'executor', instructions: '', model, tools: [mail] }),
+      });
+      const judge = ({ number }: Attempt) => (number === 1 ? 'Once more.' : undefined);
+      return { agent: withReflection({ name: 'careful', agent: planned, judge }), sent };
+    };
+    const { agent, sent } = make();
+    const whole = await run(agent, 'Mail anna.');
+    expect([whole.status, sent]).toEqual(['completed', ['anna']]);
+    expect(guardReport(whole.log).runs).toHaveLength(1);
+    const report = await cutAnywhere(
+      whole.log,
+      async (prefix) => {
+        const again = make();
+        const result = await resume(again.agent, prefix);
+        const before = prefix.events.filter((event) => event.type === 'tool.start' && event.tool === 'send_mail').length;
+        expect(before + again.sent.length).toBeLessThanOrEqual(1);
+        return result;
+      },
+      { from: 2 },
+    );
+    expect(report).toMatchObject({ differences: [], asked: 1 });
   });
 
   it('are not repeated wherever the run is cut', async () => {
