@@ -214,7 +214,7 @@ describe('summarise, in a run', () => {
     const other = [...(first ? [first] : []), user('r9/i1', 'other'), ...rest];
     await view(other, info);
     expect(writer.requests).toHaveLength(2);
-    expect(given(writer.requests[1])).toHaveLength(11);
+    expect(given(writer.requests[1])).toHaveLength(10);
   });
 
   it('counts against the limits of the run', async () => {
