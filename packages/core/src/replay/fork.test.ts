@@ -3,9 +3,11 @@ import { z } from 'zod';
 import { defineAgent } from '../define/agent.js';
 import { defineGuardrail } from '../define/guardrail.js';
 import { defineTool } from '../define/tool.js';
+import type { ToolInfo } from '../define/types.js';
 import { deny } from '../define/verdict.js';
 import type { Model, ModelCall, ModelRequest } from '../model/types.js';
 import { resume, run } from '../run/run.js';
+import type { OpenApproval } from '../run/types.js';
 import { memorySession } from '../session/memory.js';
 import type { Log } from '../state/events.js';
 import { fork } from './fork.js';
@@ -33,16 +35,17 @@ function speaking(turns: readonly Said[], requests: ModelRequest[] = []): Model 
 }
 
 const effects: string[] = [];
-const send = defineTool({
+const sendDefinition = {
   name: 'send',
   description: 'Sends.',
   input: z.object({ id: z.string() }),
   flow: { effect: 'send' },
-  execute: ({ id }, { idempotencyKey }) => {
+  execute: ({ id }: { readonly id: string }, { idempotencyKey }: ToolInfo) => {
     effects.push(`${id} ${idempotencyKey}`);
     return `sent ${id}`;
   },
-});
+} as const;
+const send = defineTool(sendDefinition);
 const call = (id: string): ModelCall => ({ name: 'send', input: { id } });
 const agentOf = (...turns: readonly Said[]) => defineAgent({ name: 'clerk', instructions: '', model: speaking(turns), tools: [send] });
 const seqOf = ({ events }: Log, type: string, nth = 1): number => events.filter((event) => event.type === type)[nth - 1]?.seq ?? 0;
@@ -135,4 +138,24 @@ it('says what is wrong with a place, a run id, and options', async () => {
   expect(() => fork(agentOf(), log, undefined as never)).toThrow(/The options of fork are undefined/);
   expect(() => fork(agentOf(), log, { at: 3, limit: 3 } as never)).toThrow(/option "limit"/);
   expect(() => forkLog({ version: 1, events: [{ type: 'run.start', seq: 1, at: 1, run: 'r' } as never] }, 1)).toThrow(/damaged/);
+});
+
+it('waits for people under approvals of its own: a token of the original decides nothing in it', async () => {
+  const asking = defineTool({ ...sendDefinition, approval: () => true });
+  const desk = defineAgent({ name: 'clerk', instructions: '', model: speaking([[call('o1')], 'Sent.']), tools: [asking] });
+  const approvals = { key: 'a key of more than thirty-two characters' };
+  const first = await run(desk, 'Send o1.', { runId: 'r', approvals });
+  effects.length = 0;
+  const forked = await fork(desk, first.log, { at: first.log.events.length, runId: 'f', approvals });
+  const [[old], [own]] = [first, forked].map((result) => (result.status === 'interrupted' ? result.approvals : [])) as [
+    readonly OpenApproval[],
+    readonly OpenApproval[],
+  ];
+  expect([old?.id, own?.id]).toEqual(['r/p1', 'f/p1']);
+  const decide = (token: string | undefined) =>
+    resume(desk, forked.log, { approvals, decisions: { [own?.id ?? '']: { decision: 'approve', token } } }).result;
+  await expect(decide(old?.token)).rejects.toMatchObject({ code: 'RESUME_MISMATCH' });
+  expect(effects).toEqual([]);
+  expect((await decide(own?.token)).status).toBe('completed');
+  expect(effects).toEqual(['o1 f/1.0']);
 });
