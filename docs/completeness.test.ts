@@ -1,6 +1,7 @@
 // The guides name everything that is public.
 import { existsSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import * as context from '@guardloop/context';
 import type {
   CallStatus,
   ErrorClass,
@@ -31,9 +32,12 @@ const missing = (names: readonly string[], text: string): readonly string[] =>
   names.filter((name) => !new RegExp(`\\b${name.replaceAll('.', '\\.')}\\b`).test(text));
 
 describe('the guides', () => {
-  test.each(Object.entries({ core, evals, report, reasoning, testing, conformance }))('name every function of %s', (_name, module) => {
-    expect(missing(named(module), guides)).toEqual([]);
-  });
+  test.each(Object.entries({ context, core, evals, report, reasoning, testing, conformance }))(
+    'name every function of %s',
+    (_name, module) => {
+      expect(missing(named(module), guides)).toEqual([]);
+    },
+  );
 
   test('name every option of a run in the list of start.md', () => {
     const options = {

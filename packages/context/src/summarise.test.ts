@@ -92,7 +92,7 @@ describe('summarise', () => {
     expect(JSON.stringify(lines.at(-1))).toContain('49 yyy');
   });
 
-  it('cuts a summary that is longer than maxChars, between characters', async () => {
+  it('S139: cuts a summary that is longer than maxChars, between characters', async () => {
     const view = summarise({ model: scriptedModel([say('😀'.repeat(200))]), when: { messages: 1 }, keepTurns: 1, maxChars: 101 });
     const [first] = await seen(view, session(3));
     expect(first).not.toMatch(/\p{Cs}/u);
