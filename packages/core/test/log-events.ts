@@ -127,6 +127,7 @@ const plain: { readonly [T in LogEvent['type']]: EventOf<T> } = {
     manifest,
   },
   'handoff.refused': { type: 'handoff.refused', ...common, callId: '1.0', status: 'denied', content: 'no', label: byAgent },
+  'monitor.alert': { type: 'monitor.alert', ...common, monitor: 'watch', turn: 1, sign: 'odd', reason: 'It is odd.', then: 'nothing' },
   'run.end': { type: 'run.end', ...common, status: 'completed' },
 };
 
