@@ -10,6 +10,7 @@ import { measureRules } from './sections/rules.js';
 import { measureStart } from './sections/start.js';
 import { measureStreaming } from './sections/streaming.js';
 import { measureTurns } from './sections/turns.js';
+import { measureViews } from './sections/views.js';
 import { measureWaiting } from './sections/waiting.js';
 
 const sections: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
@@ -21,6 +22,7 @@ const sections: Readonly<Record<string, () => Promise<readonly Row[]>>> = {
   'big-result': measureBigResult,
   start: measureStart,
   rules: measureRules,
+  views: measureViews,
 };
 
 /** What is measured in a process of its own; its value is sent to the parent. */
