@@ -102,7 +102,8 @@ test('a provider tool that is listed as unguarded is taken', () => {
   ]);
 });
 
-const options = 'name, description, instructions, model, settings, tools, handoffs, guardrails, output, refusal, providerTools, mode, monitors';
+const options =
+  'name, description, instructions, model, settings, tools, handoffs, guardrails, output, refusal, providerTools, mode, monitors';
 const noModel = "Give a model made by an adapter, such as openai('gpt-5'): an object with `id`, `provider` and `stream`.";
 test.each<[string, unknown, string]>([
   ['no options', undefined, `An agent was given undefined as its options. Give an object with ${options}.`],
