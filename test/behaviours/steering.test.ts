@@ -216,9 +216,17 @@ describe('a pause', () => {
   });
 
   it('does not hold an answer that is there', async () => {
-    const events = stream(defineAgent({ name: 'a', instructions: '', model: scriptedModel([say('Done.')]) }), 'go', {
-      observers: [(event) => event.type === 'model.start' && events.pause()],
-    });
+    const events: ReturnType<typeof stream> = stream(
+      defineAgent({ name: 'a', instructions: '', model: scriptedModel([say('Done.')]) }),
+      'go',
+      {
+        observers: [
+          (event) => {
+            if (event.type === 'model.start') events.pause();
+          },
+        ],
+      },
+    );
     expect(await events.result).toMatchObject({ status: 'completed', output: 'Done.' });
   });
 });
