@@ -119,7 +119,8 @@ describe('the request', () => {
 
   it('forbids calls in the last answer after a limit, and says why', async () => {
     const { requests, result } = await requestsOf({ settings: { toolChoice: 'auto' } }, { limits: { turns: 1 }, onLimit: 'finalize' });
-    const note = 'This is your last answer: the limit of the run is reached. Answer now with what you have, without calling tools.';
+    const note =
+      'This is your last answer: the limit of the run is reached. Answer now with what you have, without calling tools, and say what is missing.';
     expect(requests[1]).toMatchObject({ toolChoice: 'none', note });
     expect(bare(eventsOf(result, 'model.start')[1] as never)).toStrictEqual({
       type: 'model.start',

@@ -20,7 +20,8 @@ import { modelOf, offerTools, planOf, settingsOf, standNow } from '../plan.js';
 import { Release } from '../release.js';
 import type { Plan } from '../stand.js';
 
-const finalNote = 'This is your last answer: the limit of the run is reached. Answer now with what you have, without calling tools.';
+const finalNote =
+  'This is your last answer: the limit of the run is reached. Answer now with what you have, without calling tools, and say what is missing.';
 
 type ModelStart = Extract<LogDraft, { type: 'model.start' }>;
 
