@@ -135,6 +135,7 @@ describe('the guides', () => {
       'tool.end': true,
       handoff: true,
       'handoff.refused': true,
+      'monitor.alert': true,
       'run.end': true,
       'turn.start': true,
       'text.delta': true,
