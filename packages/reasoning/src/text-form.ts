@@ -8,6 +8,9 @@ export type TextStep =
   | { readonly kind: 'misfit'; readonly misfit: string };
 
 const label = /^[ \t]*\**(thought|action input|action|observation)(?:[ \t]+\d+)?[ \t]*:\**[ \t]*/i;
+/** Whether any line of it has a label of the form. */
+export const hasForm = (text: string): boolean => text.split('\n').some((line) => label.test(line));
+
 const misfit = (why: string): TextStep => ({ kind: 'misfit', misfit: why });
 
 interface Block {
@@ -93,6 +96,7 @@ function readArgument(argument: string | undefined, { name, schema }: ToolSpec, 
   const [field] = required;
   if (required.length === 1 && field !== undefined) {
     const isText = properties[field]?.type === 'string';
+    if (isText && !isBracketed && value === undefined && given.startsWith('{')) return `the Action Input of ${name} is not one JSON object`;
     // Written as text, whatever it looks like: a number in brackets is what a text field holds too.
     if (isText) return { [field]: typeof value === 'string' && !isBracketed ? value : given };
     if (value !== undefined) return { [field]: value };

@@ -10,7 +10,7 @@ import type {
   UserMessage,
 } from '@guardloop/core/model';
 import type { TextStep } from './text-form.js';
-import { readTextStep, writeAction } from './text-form.js';
+import { hasForm, readTextStep, writeAction } from './text-form.js';
 
 /** So that the model cannot write its own observations. */
 const stopSequence = '\nObservation';
@@ -66,8 +66,10 @@ function* eventsOf(text: string, { end, tools, stop, isLast }: Reading): Generat
   }
   const step = readTextStep(text, { tools, stop });
   if (isLast) {
-    yield { type: 'text.delta', text: answerOf(step) ?? text };
-    yield end;
+    // Words in no form are an answer; a form that holds none is shown to nobody.
+    const answer = answerOf(step) ?? (hasForm(text) ? undefined : text);
+    if (answer !== undefined) yield { type: 'text.delta', text: answer };
+    yield answer === undefined ? { ...end, misfit: step.kind === 'misfit' ? step.misfit : 'it calls a tool instead of answering' } : end;
     return;
   }
   if (step.kind === 'misfit') {

@@ -49,10 +49,7 @@ export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishi
     isFinal: answer.calls.length === 0 && answer.inMode?.continues === undefined,
   };
   const { inMode } = answer;
-  if (answer.calls.length === 0 && answer.text === '') {
-    handle.append({ ...endOf(open), ...modeOf(open), status: 'ok', stopReason: answer.stopReason, empty: true });
-    return;
-  }
+  if (answer.calls.length === 0 && answer.text === '') return finishEmpty(open);
   const judging = judgeReasoning(open);
   const reasoning = isPromise(judging) ? await judging : judging;
   if ('kind' in reasoning) return discard(open, reasoning);
@@ -104,6 +101,17 @@ function modeOf({ answer: { inMode } }: Open): Pick<ModelEnd, 'thought' | 'conti
   if (inMode === undefined) return {};
   const { thought, continues } = inMode;
   return continues === undefined ? { thought } : { thought, continues };
+}
+
+/** An answer without text and calls; in a mode there may be a thought. */
+async function finishEmpty(open: Open): Promise<void> {
+  const { handle, answer } = open;
+  const judging = answer.inMode === undefined ? noReasoning : judgeReasoning(open);
+  const reasoning = isPromise(judging) ? await judging : judging;
+  if ('kind' in reasoning) return discard(open, reasoning);
+  showReasoning(open, reasoning);
+  const kept = reasoning.text === undefined ? {} : { reasoning: reasoning.text };
+  handle.append({ ...endOf(open), ...modeOf(open), ...kept, status: 'ok', stopReason: answer.stopReason, empty: true });
 }
 
 /** What every end of an answer has; as of one of which nothing is recorded. */
@@ -196,15 +204,22 @@ async function findMisfit(handle: RunHandle, schema: CompiledSchema, { text, val
   return undefined;
 }
 
-function show({ handle, answer, finishing, isFinal }: Open, ruling: Ruling<AnswerValue>, reasoning: Reasoning): void {
-  const { turn, release, isReasoningShown } = finishing;
-  const { inMode } = answer;
-  const isShown = handle.root.settings.reasoning === 'show';
-  // What flowed was shown already; thoughts in arguments cannot flow.
-  const late = isReasoningShown ? inMode?.argued : reasoning.text;
-  if (isShown && late !== undefined && late !== '') handle.emit({ type: 'reasoning.delta', turn, text: late });
-  if (inMode !== undefined && !isFinal) {
-    if (isShown && !isReasoningShown && ruling.value.text !== '') handle.emit({ type: 'reasoning.delta', turn, text: ruling.value.text });
+/** What flowed was shown already; thoughts in arguments cannot flow. */
+function showReasoning({ handle, answer, finishing }: Open, { text }: Reasoning): void {
+  const late = finishing.isReasoningShown ? answer.inMode?.argued : text;
+  if (late) showThought(handle, finishing, late);
+}
+
+function showThought(handle: RunHandle, { turn }: Finishing, text: string): void {
+  if (handle.root.settings.reasoning === 'show') handle.emit({ type: 'reasoning.delta', turn, text });
+}
+
+function show(open: Open, ruling: Ruling<AnswerValue>, reasoning: Reasoning): void {
+  const { handle, answer, finishing, isFinal } = open;
+  const { release, isReasoningShown } = finishing;
+  showReasoning(open, reasoning);
+  if (answer.inMode !== undefined && !isFinal) {
+    if (!isReasoningShown && ruling.value.text !== '') showThought(handle, finishing, ruling.value.text);
     return;
   }
   if (release.mode === 'hold') release.show(ruling.value.text);

@@ -15,9 +15,7 @@ export function readInMode({ state }: RunHandle, { mode, output }: AgentSpec, an
   const base = { ...answer, text, calls };
   const [only] = calls;
   const given =
-    calls.length === 1 && only?.name === mode.stop && (thought !== 'none' || state.hasThought)
-      ? answerIn(only, output !== undefined)
-      : undefined;
+    calls.length === 1 && only?.name === mode.stop && (thought !== 'none' || state.hasThought) ? answerIn(only, output?.json) : undefined;
   if (given === undefined) {
     const continues = calls.length === 0 ? mode.stop : undefined;
     return { ...base, inMode: { thought, argued: argued.join('\n'), said: argued.join('\n'), continues } };
@@ -38,19 +36,25 @@ function placeOf({ text, reasoning, usage }: RawAnswer, argued: readonly string[
 function withoutThought(call: ModelCall, { argument }: ModeSpec, argued: string[]): ModelCall {
   if (argument === undefined || 'unparsable' in call || !isObject(call.input) || !Object.hasOwn(call.input, argument)) return call;
   const { [argument]: said, ...input } = call.input;
-  if (typeof said === 'string' && said.trim() !== '') argued.push(said);
+  const words = typeof said === 'string' ? said : said === null ? '' : JSON.stringify(said);
+  if (words.trim() !== '') argued.push(words);
   return { ...call, input };
 }
 
 const isObject = (value: JsonValue): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
 
 /** What the stopping call says; undefined where it cannot be read. Whether a structured answer fits, is looked at as with any answer. */
-function answerIn(call: ModelCall, isStructured: boolean): string | undefined {
+function answerIn(call: ModelCall, schema: JsonObject | undefined): string | undefined {
   if ('unparsable' in call || !isObject(call.input)) return undefined;
   const { answer } = call.input;
-  const isWrapped = Object.keys(call.input).length === 1 && answer !== undefined;
-  if (!isStructured) return typeof answer === 'string' ? answer : undefined;
-  return JSON.stringify(isWrapped ? answer : call.input);
+  if (schema === undefined) return typeof answer === 'string' ? answer : undefined;
+  // An object stands as it is; one that has no field `answer` may be wrapped all the same.
+  const own = (schema.properties as { readonly answer?: JsonObject } | undefined)?.answer;
+  const isWrapped =
+    Object.keys(call.input).length === 1 &&
+    isObject(answer ?? null) &&
+    (own === undefined || (own.type !== 'object' && Object.hasOwn(Object(answer), 'answer')));
+  return JSON.stringify(isWrapped || schema.type !== 'object' ? (answer ?? call.input) : call.input);
 }
 
 /** How a call ends that the mode does not let run; undefined for any other. */

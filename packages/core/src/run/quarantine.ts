@@ -26,7 +26,7 @@ export async function readQuarantined(store: QuarantineStore, approval: OutputAp
   const { text, answer } = await loadQuarantined(store, approval);
   return {
     text,
-    reasoning: answer.reasoning,
+    reasoning: answer.inMode?.said || answer.reasoning,
     calls: answer.calls.map((call) => ('input' in call ? { name: call.name, input: call.input } : { name: call.name })),
   };
 }

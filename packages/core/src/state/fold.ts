@@ -78,7 +78,8 @@ export function apply(state: LogState, event: LogEvent): void {
       return;
     case 'model.start':
       run.usedTurns += 1;
-      run.suspected = run.suspicion;
+      // It holds until an answer with calls has been carried out.
+      run.suspected = run.suspicion ?? run.suspected;
       run.suspicion = undefined;
       run.model = event.model;
       run.answer = undefined;
@@ -308,9 +309,9 @@ function keepViewItems(run: RunState, view: readonly ViewEntry[]): void {
 function endAnswer(run: RunState, event: ModelEndEvent): void {
   // What a quarantined answer used was counted when it was put there.
   if (run.quarantine === undefined) spendUsage(run, event);
-  run.note = undefined;
   run.quarantine = undefined;
   if (event.status === 'aborted') return;
+  run.note = undefined;
   if (event.status === 'failed') {
     if (event.error) run.ending = { status: 'failed', error: event.error };
     return;
@@ -370,7 +371,7 @@ function endAnswer(run: RunState, event: ModelEndEvent): void {
 }
 
 /** A refused answer, or one that does not fit: the model is asked again while repairs are left. */
-function repair(run: RunState, { refusal, misfit = '' }: ModelEndEvent): void {
+function repair(run: RunState, { refusal, misfit = '', unread }: ModelEndEvent): void {
   run.repairs += 1;
   const isSpent = run.repairs > run.limits.repairs;
   if (refusal) {
@@ -382,7 +383,8 @@ function repair(run: RunState, { refusal, misfit = '' }: ModelEndEvent): void {
     run.note = `Your last answer did not fit the wanted form: ${misfit}. Give the whole answer again in that form.`;
     return;
   }
-  const message = `The answer of agent ${run.agent} did not fit its output schema: ${misfit}.`;
+  const what = unread ? 'could not be read' : 'did not fit its output schema';
+  const message = `The answer of agent ${run.agent} ${what}: ${misfit}.`;
   run.ending = { status: 'failed', error: { code: 'OUTPUT_INVALID', message, isRetryable: true } };
 }
 

@@ -11,6 +11,7 @@ export function closeTurn(run: RunState): void {
   run.answer = answerOfCalls(run);
   run.openIndex = -1;
   run.calls = noCalls;
+  run.suspected = undefined;
 }
 
 /** Of several tools that gave an answer, the first in call order counts, whichever was faster. */

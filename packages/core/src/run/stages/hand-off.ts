@@ -113,7 +113,10 @@ async function passBrief(
   // Of a handoff that a tool returned, a person has seen the tool's input at most.
   const isApproved = !isReturned && call.decision?.decision === 'approve';
   const revision = isReturned ? 0 : call.revision;
-  if (!isReturned && !isApproved && wanted.filter === undefined && handle.state.calls.size === 1) return { text: brief, revision };
+  // Of a handoff that a tool returned, the tool's own call was asked about.
+  const suspected = isReturned ? undefined : handle.state.suspected;
+  if (!isReturned && !isApproved && suspected === undefined && wanted.filter === undefined && handle.state.calls.size === 1)
+    return { text: brief, revision };
   const ruling = await judgeHandoff(handle, {
     id: call.call.id,
     about: call.call.id,
@@ -126,9 +129,10 @@ async function passBrief(
   });
   if (ruling.isStopped) return undefined;
   if (ruling.refusal) return refuse(handle, call, deniedEnd(ruling.refusal));
-  if (ruling.asks.length === 0 || isApproved) return { text: ruling.value, revision: ruling.revision };
+  const asks = suspected === undefined ? ruling.asks : [...ruling.asks, { by: 'core', reason: suspected }];
+  if (asks.length === 0 || isApproved) return { text: ruling.value, revision: ruling.revision };
   if (isReturned) return fail(handle, call, 'a person would have to allow it, and a handoff that a tool returned cannot wait.');
-  await requestHandoffApproval(handle, call, { to, brief: ruling.value, revision: ruling.revision, asks: ruling.asks });
+  await requestHandoffApproval(handle, call, { to, brief: ruling.value, revision: ruling.revision, asks });
   return undefined;
 }
 
