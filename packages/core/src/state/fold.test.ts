@@ -59,6 +59,7 @@ describe('the start of a run', () => {
       empties: 0,
       limitHit: undefined,
       finalizing: undefined,
+      hasLastAnswer: false,
       repeated: 0,
       repeats: new Map(),
       effects: undefined,

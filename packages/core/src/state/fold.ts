@@ -132,6 +132,8 @@ function resumeRun(state: LogState, run: RunState, event: RunResumeEvent): void 
     each.lastAt = event.at;
     // Before its input is accepted, nothing has happened in a run.
     if (!each.accepted) each.viewItems = undefined;
+    // A last answer that was cut is asked for again.
+    if (!each.hasLastAnswer) each.finalizing = undefined;
   }
 }
 
@@ -240,6 +242,7 @@ function startRun(state: LogState, event: Extract<LogEvent, { type: 'run.start' 
     empties: 0,
     limitHit: undefined,
     finalizing: undefined,
+    hasLastAnswer: false,
     repeated: 0,
     repeats: new Map(),
     effects: undefined,
@@ -287,6 +290,7 @@ function reopen(run: RunState): void {
   run.limitHit = undefined;
   run.forced = undefined;
   run.finalizing = undefined;
+  run.hasLastAnswer = false;
   run.empties = 0;
   run.repairs = 0;
   run.repeated = 0;
@@ -311,6 +315,7 @@ function endAnswer(run: RunState, event: ModelEndEvent): void {
   if (run.quarantine === undefined) spendUsage(run, event);
   run.quarantine = undefined;
   if (event.status === 'aborted') return;
+  run.hasLastAnswer = run.finalizing !== undefined;
   run.note = undefined;
   if (event.status === 'failed') {
     if (event.error) run.ending = { status: 'failed', error: event.error };
@@ -422,6 +427,7 @@ type Spent = { readonly usage: Usage; readonly status?: ModelEndEvent['status'];
 function requestApproval(run: RunState, { approval, turn = 0, usage, model }: ApprovalRequestEvent): void {
   run.approvals += 1;
   if (approval.surface === 'output') {
+    run.hasLastAnswer = run.finalizing !== undefined;
     run.quarantine = { approval, turn, usage: usage ?? noUsage, model, decision: undefined };
     if (usage) spendUsage(run, { usage, model });
     return;

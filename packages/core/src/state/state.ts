@@ -115,6 +115,8 @@ export interface RunState {
   limitHit: LimitName | undefined;
   /** The last call of `onLimit: 'finalize'` was begun, for this limit. */
   finalizing: LimitName | undefined;
+  /** That call has been answered. */
+  hasLastAnswer: boolean;
   /** The highest number of equal calls with equal results in a row. */
   repeated: number;
   /** By the name of the tool. */
