@@ -9,7 +9,15 @@ const source = (path: string): string => fileURLToPath(new URL(`packages/${path}
 /** Units before scenarios before whole rules, and the short before the long: the first test that fails ends a mutant. */
 class QuickestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const kinds = ['/packages/core/', '/test/scenarios/', '/test/behaviours/', '/test/breakers/', '/packages/testing/', '/test/promises/'];
+    const kinds = [
+      '/packages/core/',
+      '/packages/reasoning/',
+      '/test/scenarios/',
+      '/test/behaviours/',
+      '/test/breakers/',
+      '/packages/testing/',
+      '/test/promises/',
+    ];
     const place = ({ moduleId }: TestSpecification): number => kinds.findIndex((kind) => moduleId.includes(kind));
     const size = ({ moduleId }: TestSpecification): number => statSync(moduleId).size;
     return files.sort((one, other) => place(one) - place(other) || size(one) - size(other));
@@ -24,7 +32,7 @@ export default defineConfig({
       { find: /^@guardloop\/core$/, replacement: source('core/src/index.ts') },
       { find: /^@guardloop\/testing\/conformance$/, replacement: source('testing/src/conformance.ts') },
       { find: /^@guardloop\/testing$/, replacement: source('testing/src/index.ts') },
-      { find: /^@guardloop\/(openai|anthropic)$/, replacement: source('$1/src/index.ts') },
+      { find: /^@guardloop\/(openai|anthropic|reasoning|context|evals)$/, replacement: source('$1/src/index.ts') },
     ],
   },
   test: {
@@ -34,6 +42,8 @@ export default defineConfig({
     sequence: { sequencer: QuickestFirst },
     include: [
       'packages/core/src/{define,state,run}/**/*.test.ts',
+      // Modes and monitors are core's, and these are what they are for.
+      'packages/reasoning/src/*.test.ts',
       'packages/testing/src/audit/*.test.ts',
       'test/{behaviours,breakers,scenarios,promises}/**/*.test.ts',
     ],
