@@ -22,7 +22,7 @@ export function modelOf(...events: readonly ModelEvent[]): Model {
 /** Time that stands still until it is set on; timers go off when it is. */
 export class StillClock implements Clock {
   time = 1_000;
-  private timers: { readonly at: number; readonly then: () => void }[] = [];
+  timers: { readonly at: number; readonly then: () => void }[] = [];
 
   now(): number {
     return this.time;

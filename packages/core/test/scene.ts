@@ -3,7 +3,6 @@ import { defineAgent } from '../src/define/agent.js';
 import { agentSpecOf } from '../src/define/definition.js';
 import { defineTool } from '../src/define/tool.js';
 import type { Agent, Tool } from '../src/define/types.js';
-import type { Clock } from '../src/model/clock.js';
 import type { JsonValue, Model, ModelEvent, ModelRequest, Usage } from '../src/model/types.js';
 import { beginRun } from '../src/run/begin.js';
 import type { RunHandle } from '../src/run/handle.js';
@@ -13,6 +12,7 @@ import { callModel } from '../src/run/stages/call-model.js';
 import { guardInput } from '../src/run/stages/guard-input.js';
 import { toolOf } from '../src/run/stages/run-tools.js';
 import type { LogEvent } from '../src/state/events.js';
+import { StillClock } from './enter-run.js';
 
 /** What the model does in one turn: a text, or events. The end is added where it is not among them. */
 export type Turn = string | readonly ModelEvent[];
@@ -44,29 +44,10 @@ export function scripted(...turns: readonly (Turn | ((request: ModelRequest) => 
   };
 }
 
-/** Stands at 1,000 until it is told to go on. */
-export class HandClock implements Clock {
-  time = 1_000;
-  timers: { readonly at: number; readonly then: () => void }[] = [];
-
-  now(): number {
-    return this.time;
-  }
-
-  after(ms: number, then: () => void): () => void {
-    const timer = { at: this.time + ms, then };
-    this.timers.push(timer);
-    return () => {
-      this.timers = this.timers.filter((each) => each !== timer);
-    };
-  }
-
-  /** Lets time pass, and what is due come to pass. */
-  async pass(ms: number): Promise<void> {
-    this.time += ms;
-    const due = this.timers.filter(({ at }) => at <= this.time);
-    this.timers = this.timers.filter(({ at }) => at > this.time);
-    for (const { then } of due) then();
+/** As {@link StillClock}; waits for what comes of the time that passed. */
+export class HandClock extends StillClock {
+  override async pass(ms: number): Promise<void> {
+    super.pass(ms);
     await settle();
   }
 }

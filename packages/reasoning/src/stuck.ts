@@ -1,5 +1,5 @@
 import type { Finding, LogEvent, ModelEndEvent, Monitor, ToolEndEvent } from '@guardloop/core';
-import { defineMonitor, GuardloopError } from '@guardloop/core';
+import { canonicalJson, defineMonitor, GuardloopError } from '@guardloop/core';
 import type { JsonValue } from '@guardloop/core/model';
 import { pairsOf, similarity } from './similarity.js';
 
@@ -108,7 +108,7 @@ class Watch {
   private answer({ status, calls, text, reasoning, thought }: ModelEndEvent): Finding | undefined {
     if (status !== 'ok') return undefined;
     for (const { id, name, input, variant } of calls) {
-      const json = canonical(input);
+      const json = canonicalJson(input);
       this.calls.set(id, { tool: name, key: `${name} ${variant ?? ''} ${json}`, pairs: pairsOf(json) });
     }
     const isAnswer = calls.length === 0 && thought === undefined;
@@ -130,7 +130,7 @@ class Watch {
     const call = this.calls.get(callId) ?? { tool, key: tool, pairs: new Set<string>() };
     this.calls.delete(callId);
     if (polling || copyOf !== undefined || status === 'aborted') return undefined;
-    const result = typeof content === 'string' ? content : canonical(content as unknown as JsonValue);
+    const result = typeof content === 'string' ? content : canonicalJson(content as unknown as JsonValue);
     this.result = pairsOf(result);
     const failed = status !== 'ok';
     // The near-equal first: of several signs, the one that tells most.
@@ -201,13 +201,4 @@ class Watch {
     this.told.add(sign);
     return { sign, reason };
   }
-}
-
-/** JSON with the fields of objects in order. */
-function canonical(value: JsonValue): string {
-  return JSON.stringify(value, (_key, each: unknown) =>
-    typeof each === 'object' && each !== null && !Array.isArray(each)
-      ? Object.fromEntries(Object.entries(each).sort(([one], [other]) => (one < other ? -1 : 1)))
-      : each,
-  );
 }

@@ -1,4 +1,6 @@
 import type { Log, RunStatus } from '@guardloop/core';
+import { canonicalJson } from '@guardloop/core';
+import type { JsonValue } from '@guardloop/core/model';
 import { auditLog } from './audit/audit-log.js';
 import type { NormalEvent } from './normal-log.js';
 import { normalLog } from './normal-log.js';
@@ -94,16 +96,8 @@ function compare(wanted: readonly NormalEvent[], found: readonly NormalEvent[]):
   return undefined;
 }
 
-/** JSON with sorted keys: equal for equal events, however they were built. */
-function canonical(value: unknown): string {
-  return (
-    JSON.stringify(value, (_key, each: unknown) =>
-      typeof each === 'object' && each !== null && !Array.isArray(each)
-        ? Object.fromEntries(Object.entries(each).sort(([left], [right]) => (left < right ? -1 : 1)))
-        : each,
-    ) ?? 'nothing'
-  );
-}
+/** Equal for equal events, however they were built. */
+const canonical = (event: unknown): string => (event === undefined ? 'nothing' : canonicalJson(event as JsonValue));
 
 function shorten(text: string): string {
   return text.length > 400 ? `${text.slice(0, 400)}…` : text;

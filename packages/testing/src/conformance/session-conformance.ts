@@ -1,5 +1,6 @@
 import type { LogEvent, SessionStore } from '@guardloop/core';
-import { GuardloopError } from '@guardloop/core';
+import { canonicalJson, GuardloopError } from '@guardloop/core';
+import type { JsonValue } from '@guardloop/core/model';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 
 /** What the suite may be told beside how a store is made. */
@@ -87,13 +88,8 @@ function withInput(seq: number, input: object): LogEvent {
   };
 }
 
-/** JSON with sorted keys: equal for what is equal as JSON, whatever the order in which a store gives keys back. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`;
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  const keys = Object.keys(value).sort();
-  return `{${keys.map((key) => `${JSON.stringify(key)}:${canonical((value as Record<string, unknown>)[key])}`).join(',')}}`;
-}
+/** Equal for what is equal as JSON, whatever the order in which a store gives keys back. */
+const canonical = (value: unknown): string => canonicalJson(value as JsonValue);
 
 async function expectConflict(appending: Promise<void>): Promise<void> {
   const error: unknown = await appending.then(
