@@ -32,7 +32,7 @@ export default defineConfig({
       { find: /^@guardloop\/core$/, replacement: source('core/src/index.ts') },
       { find: /^@guardloop\/testing\/conformance$/, replacement: source('testing/src/conformance.ts') },
       { find: /^@guardloop\/testing$/, replacement: source('testing/src/index.ts') },
-      { find: /^@guardloop\/(openai|anthropic|reasoning|context|evals)$/, replacement: source('$1/src/index.ts') },
+      { find: /^@guardloop\/(openai|anthropic|reasoning|context|evals|guardrails|mcp)$/, replacement: source('$1/src/index.ts') },
     ],
   },
   test: {

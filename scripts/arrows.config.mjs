@@ -54,6 +54,15 @@ const packages = {
   testing: [String.raw`^packages/core/dist/(index|model)\.(d\.ts|js)$`, 'node_modules/zod/'],
   reasoning: [String.raw`^packages/core/dist/(index|model)\.(d\.ts|js)$`, 'node_modules/zod/'],
   context: [String.raw`^packages/core/dist/(index|model)\.(d\.ts|js)$`, 'node_modules/(zod|gpt-tokenizer|minisearch)/'],
+  guardrails: [
+    String.raw`^packages/core/dist/(index|model)\.(d\.ts|js)$`,
+    'node_modules/(zod|@marcbachmann/cel-js|entities|franc-min|ipaddr\\.js|libphonenumber-js|re2js|smol-toml|yaml)/',
+  ],
+  mcp: [
+    String.raw`^packages/core/dist/(index|model)\.(d\.ts|js)$`,
+    'node_modules/(zod|@modelcontextprotocol/sdk)/',
+    '^(child_process|crypto|http|stream|url)$',
+  ],
   evals: [String.raw`^packages/(core|reasoning)/dist/(index|model)\.(d\.ts|js)$`, 'node_modules/zod/'],
 };
 
