@@ -1,7 +1,7 @@
 // Subpath ./model: all that an adapter may see.
 
 export type { ErrorCode, SafeCause } from './errors.js';
-export { GuardloopError, safeCause } from './errors.js';
+export { GuardloopError, safeCause, suggest } from './errors.js';
 export type { ModelAnswer } from './model/collect.js';
 export { collect } from './model/collect.js';
 export type { Prices } from './model/cost.js';

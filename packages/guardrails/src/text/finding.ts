@@ -1,0 +1,37 @@
+import type { Surface } from '@guardloop/core';
+
+/** Something that a text guardrail has found in a text. */
+export interface TextFinding {
+  /** UTF-16 offset in the text that was looked at. */
+  readonly start: number;
+  /** Exclusive. */
+  readonly end: number;
+  /** What kind of thing, for reasons and placeholders: `aws-access-key`, `email`. Never the value. */
+  readonly kind: string;
+  /** Put in its place where it is redacted. Default: the guardrail's `placeholder`. */
+  readonly with?: string | undefined;
+}
+
+/** Where a text that is looked at stands. */
+export interface TextPlace {
+  readonly surface: Surface;
+  /** The nearest name of a field, where the text is a value (or a name) in JSON. Of outside data it is outside text. */
+  readonly key?: string | undefined;
+}
+
+/** Looks at one text, in time that grows with its length. Offsets may overlap and stand in any order; it never throws on text. */
+export type FindInText = (text: string, place: TextPlace) => readonly TextFinding[];
+
+/** In order of their place, none over another: of two that overlap the one that begins first stands, of two that begin alike the longer. */
+export function apart<F extends { readonly start: number; readonly end: number }>(findings: readonly F[]): readonly F[] {
+  if (findings.length < 2) return findings;
+  const sorted = [...findings].sort((left, right) => left.start - right.start || right.end - left.end);
+  const kept: F[] = [];
+  let last = 0;
+  for (const finding of sorted) {
+    if (finding.start < last) continue;
+    kept.push(finding);
+    last = finding.end;
+  }
+  return kept;
+}
