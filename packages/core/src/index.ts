@@ -170,6 +170,7 @@ export type {
 } from './run/types.js';
 export { memorySession } from './session/memory.js';
 export type { SessionStore } from './session/session.js';
+export type { RunCall } from './state/call-tally.js';
 export { canonicalJson } from './state/canonical-json.js';
 export type {
   Action,

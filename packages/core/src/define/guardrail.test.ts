@@ -72,7 +72,7 @@ test.each<[string, unknown, string]>([
   [
     'no options',
     undefined,
-    'A guardrail was given undefined as its options. Give an object with name, on, version, timeoutMs, onError, breaker, shadow, tools, window, beside, check, rewrite.',
+    'A guardrail was given undefined as its options. Give an object with name, on, version, timeoutMs, onError, breaker, shadow, tools, expects, window, beside, check, rewrite.',
   ],
   [
     'no name',
@@ -88,12 +88,12 @@ test.each<[string, unknown, string]>([
   [
     'a misspelt option',
     { ...fits, timeoutMS: 3 },
-    'Guardrail own-orders has an option "timeoutMS", which does not exist. Did you mean timeoutMs? The options are name, on, version, timeoutMs, onError, breaker, shadow, tools, window, beside, check, rewrite.',
+    'Guardrail own-orders has an option "timeoutMS", which does not exist. Did you mean timeoutMs? The options are name, on, version, timeoutMs, onError, breaker, shadow, tools, expects, window, beside, check, rewrite.',
   ],
   [
     'an option that is far from any',
     { ...fits, priority: 3 },
-    'Guardrail own-orders has an option "priority", which does not exist. The options are name, on, version, timeoutMs, onError, breaker, shadow, tools, window, beside, check, rewrite.',
+    'Guardrail own-orders has an option "priority", which does not exist. The options are name, on, version, timeoutMs, onError, breaker, shadow, tools, expects, window, beside, check, rewrite.',
   ],
   [
     'no surface',

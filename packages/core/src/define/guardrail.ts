@@ -17,6 +17,7 @@ const optionNames = [
   'breaker',
   'shadow',
   'tools',
+  'expects',
   'window',
   'beside',
   'check',
@@ -54,6 +55,7 @@ function readGuardrail(reader: Reader): GuardrailSpec {
     beside: readBeside(reader, on),
     window: readWindow(reader, on),
     tools,
+    expects: readPatterns(reader, 'expects'),
     rewrite,
     check,
     ruleTools: undefined,
@@ -62,7 +64,8 @@ function readGuardrail(reader: Reader): GuardrailSpec {
 
 /** Adds to a guardrail's settings what follows from them. */
 export function guardrailSpec(
-  settings: Omit<GuardrailSpec, 'kind' | 'entry' | 'matchesTool' | 'breaker'> & Partial<Pick<GuardrailSpec, 'breaker'>>,
+  settings: Omit<GuardrailSpec, 'kind' | 'entry' | 'matchesTool' | 'breaker' | 'expects'> &
+    Partial<Pick<GuardrailSpec, 'breaker' | 'expects'>>,
 ): GuardrailSpec {
   const { name, version, on, tools, beside, shadow, onError, rewrite, check } = settings;
   const phases: GuardEntry['phases'] = Object.freeze([...(rewrite ? (['rewrite'] as const) : []), ...(check ? (['check'] as const) : [])]);
@@ -77,7 +80,7 @@ export function guardrailSpec(
     ...(onError === 'deny' ? {} : { onError }),
   });
   const matchesTool = tools === undefined ? () => true : (tool: string) => tools.some((pattern) => fitsPattern(pattern, tool));
-  return Object.freeze({ kind: 'guardrail', breaker: undefined, ...settings, matchesTool, entry });
+  return Object.freeze({ kind: 'guardrail', breaker: undefined, expects: undefined, ...settings, matchesTool, entry });
 }
 
 /** In logs, `core` and \`model\` say that no guardrail asked or refused: a guardrail of that name could not be told from them. */
@@ -128,11 +131,17 @@ function readTools(reader: Reader, on: readonly Surface[]): readonly string[] | 
   }
   if (tools.length === 0)
     invalid(`${reader.subject} has an empty list of \`tools\`, so it would look at none. Name some, or leave \`tools\` out for all.`);
-  for (const tool of tools) {
-    if (!isToolPattern(tool))
-      invalid(`${reader.subject} has ${describe(tool)} in \`tools\`. Give names of tools, or patterns such as 'refund_*'.`);
+  return readPatterns(reader, 'tools');
+}
+
+function readPatterns(reader: Reader, name: 'tools' | 'expects'): readonly string[] | undefined {
+  if (!reader.has(name)) return undefined;
+  const patterns = reader.list(name);
+  for (const pattern of patterns) {
+    if (!isToolPattern(pattern))
+      invalid(`${reader.subject} has ${describe(pattern)} in \`${name}\`. Give names of tools, or patterns such as 'refund_*'.`);
   }
-  return tools as readonly string[];
+  return patterns as readonly string[];
 }
 
 function readBeside(reader: Reader, on: readonly Surface[]): boolean {

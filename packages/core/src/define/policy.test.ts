@@ -27,6 +27,7 @@ const info: GuardInfo = {
   agentPath: ['billing'],
   messages: [],
   labels: { subject: label, view: label },
+  calls: [],
   untrustedReads: [],
   signal: new AbortController().signal,
 };

@@ -44,6 +44,8 @@ export interface GuardrailSpec {
   readonly entry: GuardEntry;
   /** Tool names and patterns of a policy's rules, to be found among the agent's tools. */
   readonly ruleTools: readonly string[] | undefined;
+  /** The same of any other guardrail. */
+  readonly expects: readonly string[] | undefined;
 }
 export type ProjectFunction = (output: never, info: ProjectionInfo) => Awaitable<string>;
 export interface ToolSpec {

@@ -121,6 +121,13 @@ function readToolGuardrails(list: readonly unknown[], name: string): readonly Gu
 
 /** Throws CONFIG_INVALID where a policy has a rule about a tool that its owner does not have. */
 export function refuseUnknownRules(guardrail: GuardrailSpec, tools: readonly string[], owner: string): void {
+  for (const pattern of guardrail.expects ?? []) {
+    if (tools.some((tool) => fitsPattern(pattern, tool))) continue;
+    const known = tools.length === 0 ? 'It has no tools.' : `Its tools are ${tools.join(', ')}.`;
+    invalid(
+      `Guardrail ${guardrail.name} has a rule about ${pattern}, but ${owner} has no such tool. ${suggest(pattern, tools)}${known} Correct the rule, or remove it.`,
+    );
+  }
   for (const [index, pattern] of (guardrail.ruleTools ?? []).entries()) {
     if (tools.some((tool) => fitsPattern(pattern, tool))) continue;
     const known = tools.length === 0 ? 'It has no tools.' : `Its tools are ${tools.join(', ')}.`;

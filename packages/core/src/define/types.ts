@@ -2,6 +2,7 @@
 import type { $ZodType } from 'zod/v4/core';
 import type { JsonObject, Label, Message, Model, ModelSettings, ToolSpec as OfferedTool, Part, Via } from '../model/types.js';
 import type { ModelShare } from '../model/usage.js';
+import type { RunCall } from '../state/call-tally.js';
 import type { ErrorClass, Limits, LogEvent, Surface } from '../state/events.js';
 
 /** A value, or a promise of it. */
@@ -153,6 +154,12 @@ export interface GuardInfo<out C = unknown> {
   readonly labels: { readonly subject: Label; readonly view: Label };
   /** Untrusted results that the active agent has read. */
   readonly untrustedReads: readonly UntrustedRead[];
+  /**
+   * The other calls of this run, of those above it and of their child runs, whatever an agent sees of them: what was started, and what may
+   * still start (it waits for its turn or a person, or came before its guardrails earlier than this one). What was refused, rejected, ended
+   * before it began, or shared the end of another call is not among them. The same after a resume.
+   */
+  readonly calls: readonly RunCall[];
   /** Aborted when the answer is not needed any more, and at the deadline. */
   readonly signal: AbortSignal;
 }
@@ -201,6 +208,8 @@ interface GuardrailOptions<S extends Surface> {
   readonly tools?:
     | (Extract<S, 'toolInput' | 'toolOutput'> extends never ? Only<"`tools` needs 'toolInput' or 'toolOutput' in `on`"> : readonly string[])
     | undefined;
+  /** Names or patterns that it has rules about: in the list of an agent or a tool, one that fits none of its tools is CONFIG_INVALID. Default: none. */
+  readonly expects?: readonly string[] | undefined;
 }
 /** Only checks: may run beside the model. */
 export interface CheckingGuardrail<C, S extends Surface> extends GuardrailOptions<S> {

@@ -1,10 +1,12 @@
 import type { GuardrailSpec } from '../define/specs.js';
 import type { Subject, UntrustedRead } from '../define/types.js';
 import type { Label, Message } from '../model/types.js';
+import type { RunCall } from '../state/call-tally.js';
 import type { Action, Ask, GuardFailure, Refusal, Surface } from '../state/events.js';
 import { addTo } from './add-to.js';
 import type { Admission } from './admission.js';
 import { admit } from './admission.js';
+import { callsBeside } from './calls-beside.js';
 import { failureOf, givenBy, threw, unasked } from './guard-failure.js';
 import type { LogDraft, RunHandle, Settled } from './handle.js';
 import { isPromise } from './is-promise.js';
@@ -66,6 +68,8 @@ interface Answer {
   readonly size?: Verdict['size'];
 }
 
+type About = Pick<Matter<unknown>, 'viewer' | 'graceMs'> & Partial<Pick<Matter<unknown>, 'subject'>>;
+
 /** What a guardrail is told beside its subject. The signal is made when it is first read. */
 export class Info {
   #controller: AbortController | undefined;
@@ -77,8 +81,8 @@ export class Info {
   // Names that only this class can read: what a guardrail is given leads nowhere else.
   readonly #handle: RunHandle;
   readonly #label: Label;
-  readonly #matter: Pick<Matter<unknown>, 'viewer' | 'graceMs'>;
-  constructor(handle: RunHandle, label: Label, matter: Pick<Matter<unknown>, 'viewer' | 'graceMs'>) {
+  readonly #matter: About;
+  constructor(handle: RunHandle, label: Label, matter: About) {
     this.#handle = handle;
     this.#label = label;
     this.#matter = matter;
@@ -107,6 +111,9 @@ export class Info {
   }
   get untrustedReads(): readonly UntrustedRead[] {
     return readOnly(this.#handle.state.conversation.untrustedReads);
+  }
+  get calls(): readonly RunCall[] {
+    return callsBeside(this.#handle.root, this.#matter.subject);
   }
   get signal(): AbortSignal {
     if (this.#controller === undefined) {

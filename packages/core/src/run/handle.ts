@@ -3,6 +3,7 @@ import type { AgentSpec, GuardrailSpec, ProjectFunction, ReturnedHandoff } from 
 import { GuardloopError, safeCause } from '../errors.js';
 import type { Clock } from '../model/clock.js';
 import type { AssistantMessage, JsonObject, Message, Model, ModelEvent, ModelSettings, UserMessage } from '../model/types.js';
+import type { CallTally, RunCall } from '../state/call-tally.js';
 import type { Action, LimitName, LogEvent, RunEvent, WatchEvent } from '../state/events.js';
 import { apply } from '../state/fold.js';
 import type { LogState, RunState } from '../state/state.js';
@@ -81,6 +82,10 @@ export interface Root {
     | undefined;
   /** Runs that ended while an answer of theirs waited in quarantine. */
   undecided?: RunState[] | undefined;
+  /** Calls that stand before their guardrails, by path, in the order in which they came there; those of answers that are not recorded yet. */
+  preparing?: Map<string, RunCall> | undefined;
+  /** Made when a guardrail first asks for other calls. */
+  tally?: CallTally | undefined;
   /** The run is over: the session's next one may go. */
   readonly leave: (() => void) | undefined;
   /** The one loop, for child runs. */

@@ -35,18 +35,19 @@ export function prepareCalls(
   handle.inputs = undefined;
   handle.returned = undefined;
   let hasHandoff = false;
+  const isAlone = calls.length === 1 && handle.parent === undefined;
   const preparing: (RecordedCall | Promise<RecordedCall>)[] = calls.map((call, index) => {
     const id = `${turn}.${index}`;
     const offered = names.get(call.name);
     const held = mode && heldByMode(handle, mode, { answer, call });
     if (held && (offered || call.name === mode.stop))
-      return ended({ handle, call, id, kind: offered ? kindOf(offered) : 'tool', label }, held);
+      return ended({ handle, call, id, kind: offered ? kindOf(offered) : 'tool', label, isAlone }, held);
     if (offered === undefined)
       return ended(
-        { handle, call: { ...call, name: nameOfUnknown(handle, call.name) }, id, kind: 'unknown', label },
+        { handle, call: { ...call, name: nameOfUnknown(handle, call.name) }, id, kind: 'unknown', label, isAlone },
         unknownToolEnd(names),
       );
-    const given: Given = { handle, call, id, kind: kindOf(offered), label };
+    const given: Given = { handle, call, id, kind: kindOf(offered), label, isAlone };
     if (offered.kind === 'handoff') {
       if (hasHandoff) return ended(given, laterHandoffEnd());
       hasHandoff = true;
@@ -65,9 +66,12 @@ interface Given {
   readonly id: string;
   readonly kind: RecordedCall['kind'];
   readonly label: Label;
+  /** No other call can be before its guardrails at the same time. */
+  readonly isAlone: boolean;
 }
 
 function ended({ handle, call, id, kind }: Given, end: CallEnd, revision = 0): RecordedCall {
+  handle.root.preparing?.delete(`${handle.state.id}/${id}`);
   const variant = variantOf(handle, call);
   return deepFreeze({
     id,
@@ -158,10 +162,12 @@ function readArguments(call: ModelCall, schema: CompiledSchema | undefined): Jso
 
 function prepareTool(given: Given, spec: ToolSpec, input: CallInput): RecordedCall | Promise<RecordedCall> {
   const { handle, call, id, kind, label } = given;
+  notePreparing(given, spec.name, input.raw);
   const judging = judgeToolInput(handle, { id, spec, input, label, revision: 0, phases: 'both' });
   const settle = (ruling: Ruling<CallInput>): RecordedCall => {
     if (ruling.isStopped) return ended(given, abortedEnd());
     if (ruling.refusal) return refused(given, ruling.refusal, ruling.revision);
+    if (ruling.revision > 0) notePreparing(given, spec.name, ruling.value.raw);
     handle.inputs ??= new Map();
     handle.inputs.set(id, ruling.value);
     const { providerId } = call;
@@ -178,6 +184,20 @@ function prepareTool(given: Given, spec: ToolSpec, input: CallInput): RecordedCa
     return recorded;
   };
   return isPromise(judging) ? (judging as Promise<Ruling<CallInput>>).then(settle) : settle(judging as Ruling<CallInput>);
+}
+
+/** Calls beside this one are told of it before it is recorded. One that is alone in its answer, and in its tree, has none beside it. */
+function notePreparing({ handle, id, isAlone }: Given, tool: string, input: JsonObject): void {
+  if (isAlone) return;
+  const { root, state } = handle;
+  root.preparing ??= new Map();
+  root.preparing.set(`${state.id}/${id}`, Object.freeze({ run: state.id, callId: id, tool, input, isStarted: false }));
+}
+
+/** The answer has been recorded, or will not be: in the same moment the log tells of its calls. */
+export function forgetPreparing({ root, state }: RunHandle): void {
+  if (root.preparing === undefined) return;
+  for (const [path, { run }] of root.preparing) if (run === state.id) root.preparing.delete(path);
 }
 
 function refused(given: Given, refusal: Refusal, revision: number): RecordedCall {
