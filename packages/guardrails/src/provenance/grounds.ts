@@ -1,0 +1,88 @@
+// Where a value may come from: the sources that can vouch for it.
+import type { ToolInputSubject } from '@guardloop/core';
+import { optionFault } from '@guardloop/core/model';
+import type { Evidence, ReadResult } from './evidence.js';
+import { TextIndex } from './text-index.js';
+import { fits } from './tool-matcher.js';
+import type { ArgumentValue } from './values.js';
+
+/** By tool (a name or a pattern), the fields of its results whose values may be trusted, at any depth; `'*'`: all of them. */
+export type TrustedFields = { readonly [tool: string]: '*' | readonly string[] };
+
+/** Whether two values are the same for a tool: the text as it is but for case of words and addresses, a number and its digits. */
+export function isSame(left: string | number, right: string | number): boolean {
+  if (left === right) return true;
+  const [a, b] = [String(left).trim(), String(right).trim()];
+  if (a === '' || b === '' || a.length !== b.length) return sameNumber(left, right);
+  return a === b || a.normalize('NFC').toLowerCase() === b.normalize('NFC').toLowerCase()
+    ? isCaseFree(a) || a === b
+    : sameNumber(left, right);
+}
+
+const isCaseFree = (text: string): boolean => /^[\p{L}\p{M}' .-]+$|^[^\s@/\\]+@[^\s@/\\]+$/u.test(text);
+const sameNumber = (left: string | number, right: string | number): boolean =>
+  (typeof left === 'number' || typeof right === 'number') &&
+  String(left).trim() !== '' &&
+  String(right).trim() !== '' &&
+  Number(left) === Number(right);
+
+/** Reads `trust`. Throws CONFIG_INVALID. */
+export function readTrust(where: string, given: unknown): TrustedFields {
+  if (given === undefined) return {};
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw optionFault(where, "trust is no object. Give fields by tool, such as { get_contacts: ['email'] }, or '*' for all of a tool's.");
+  for (const [tool, fields] of Object.entries(given)) {
+    if (fields !== '*' && !(Array.isArray(fields) && fields.every((field) => typeof field === 'string')))
+      throw optionFault(where, `trust.${tool} is neither '*' nor a list of fields. Give the names of fields, such as ['email'].`);
+  }
+  return given as TrustedFields;
+}
+
+function trustedFieldsOf(trust: TrustedFields, tool: string): '*' | readonly string[] | undefined {
+  if (Object.hasOwn(trust, tool)) return trust[tool];
+  for (const [pattern, fields] of Object.entries(trust)) if (fits(pattern, tool)) return fields;
+  return undefined;
+}
+
+/** Whether a value stands in a trusted result: as a whole field of a structured one, or in a text. */
+export function isInTrusted(evidence: Evidence, trust: TrustedFields, { value }: ArgumentValue): boolean {
+  return evidence.results.some((result) => {
+    if (result.isTrusted && result.json === undefined) return textOf(result).has(value);
+    const fields = result.isTrusted ? '*' : trustedFieldsOf(trust, result.tool);
+    if (fields === undefined) return false;
+    if (result.json === undefined) return fields === '*' && result.content.split('\n').some((line) => isSame(line, value));
+    return result.records.some((record) =>
+      record.fields.some((field) => (fields === '*' || fields.includes(field.name)) && isSame(field.value, value)),
+    );
+  });
+}
+
+const texts = new WeakMap<ReadResult, TextIndex>();
+/** The text of a result, to look values up in. */
+export function textOf(result: ReadResult): TextIndex {
+  let text = texts.get(result);
+  if (text === undefined) {
+    text = new TextIndex();
+    text.add(result.content);
+    texts.set(result, text);
+  }
+  return text;
+}
+
+/** Where a value that nobody vouches for stands: for reasons. Names the call, never the value. */
+export function whereItStands(evidence: Evidence, { value }: ArgumentValue): string {
+  const found = evidence.results.find((result) => !result.isTrusted && textOf(result).has(value));
+  return found === undefined
+    ? 'stands in nothing that was read'
+    : `comes from the untrusted result of ${found.tool} (call ${found.callId})`;
+}
+
+/** The reason about arguments that nobody vouches for. */
+export function ungrounded(
+  call: ToolInputSubject,
+  { values, evidence, sources }: { readonly values: readonly ArgumentValue[]; readonly evidence: Evidence; readonly sources: string },
+): string {
+  const told = values.slice(0, 3).map((value) => `${value.path} ${whereItStands(evidence, value)}`);
+  const more = values.length > 3 ? `, and ${values.length - 3} more` : '';
+  return `${call.tool}: ${told.join(', ')}${more}, and not from ${sources}`;
+}

@@ -1,0 +1,77 @@
+// What a tool gave, as records: objects with fields of their own, and plain lists of values.
+import type { JsonObject, JsonValue } from '@guardloop/core';
+
+/** An object in a result, with its own scalars; lists of scalars are part of it, objects in it are records of their own. */
+export interface ResultRecord {
+  readonly fields: readonly RecordField[];
+  /** The records it stands among: of one list, or alone. */
+  readonly siblings: readonly ResultRecord[];
+  /** The record that holds it as a field, not in a list. */
+  readonly parent: ResultRecord | undefined;
+}
+export interface RecordField {
+  readonly name: string;
+  readonly value: string | number;
+}
+
+const deepest = 64;
+const mostRecords = 5_000;
+
+/** The records of a result, as many as there are up to 5,000. A list of scalars is a list of records with one field without a name. */
+export function recordsOf(result: JsonValue): readonly ResultRecord[] {
+  const found: ResultRecord[] = [];
+  walk(result, { found, depth: 0, parent: undefined });
+  return found;
+}
+
+interface Walk {
+  readonly found: ResultRecord[];
+  readonly depth: number;
+  readonly parent: ResultRecord | undefined;
+}
+
+const isScalar = (value: unknown): value is string | number => typeof value === 'string' || typeof value === 'number';
+const isObject = (value: JsonValue): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+function walk(value: JsonValue, { found, depth, parent }: Walk): void {
+  if (depth > deepest || found.length >= mostRecords || typeof value !== 'object' || value === null) return;
+  if (!Array.isArray(value)) {
+    readObject(value as JsonObject, { found, depth, parent, siblings: [] });
+    return;
+  }
+  const siblings: ResultRecord[] = [];
+  for (const item of value as readonly JsonValue[]) {
+    if (found.length >= mostRecords) return;
+    if (isScalar(item)) {
+      const record: ResultRecord = { fields: [{ name: '', value: item }], siblings, parent: undefined };
+      siblings.push(record);
+      found.push(record);
+    } else if (isObject(item)) readObject(item, { found, depth: depth + 1, parent: undefined, siblings });
+    else walk(item, { found, depth: depth + 1, parent: undefined });
+  }
+}
+
+function readObject(object: JsonObject, { found, depth, parent, siblings }: Walk & { readonly siblings: ResultRecord[] }): void {
+  const fields: RecordField[] = [];
+  const record: ResultRecord = { fields, siblings, parent };
+  siblings.push(record);
+  found.push(record);
+  for (const [name, value] of Object.entries(object)) {
+    if (value === undefined) continue;
+    if (isScalar(value)) fields.push({ name, value });
+    else if (Array.isArray(value) && value.every((item) => isScalar(item as JsonValue))) {
+      for (const item of value as readonly (string | number)[]) fields.push({ name, value: item });
+    } else walk(value, { found, depth: depth + 1, parent: record });
+  }
+}
+
+/** What a result's text holds as JSON; undefined where it is no JSON object or list. */
+export function parseResult(content: string): JsonValue | undefined {
+  const first = content.trimStart().charAt(0);
+  if (first !== '{' && first !== '[') return undefined;
+  try {
+    return JSON.parse(content) as JsonValue;
+  } catch {
+    return undefined;
+  }
+}

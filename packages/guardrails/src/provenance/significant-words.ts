@@ -1,0 +1,29 @@
+/** Words that tell nothing: they stand in most requests and most records. English; of other languages short words are left out by their length. */
+const common = new Set(
+  `about above account actions after again also already another answer anything around away back because been before being below between both
+  calendar called channel check content could date dates day days describe description details does doing done down each else email emails
+  event events every everything file files find first following from further general get gets give given going have having help here hers
+  high information into item items just know last later latest least less like link list look low made mail make many maybe meeting mention message
+  messages mine minutes more most much name named need needs never next note number once only open order other ours over page part people
+  perform perhaps please possible post project read really received recent recently same second see send sent several should show some something
+  soon status such sure take task tasks tell than thank thanks that the their them then there these they thing things this those through
+  time times title today tomorrow total transaction transactions true false null under until update upon user users using very want wants was
+  website week weeks well were what when where which while whole will with without word words work would write year years yesterday yes your
+  yours and are can for had has her him his how its let may new not now off one our out own per put she two use via who why you`
+    .split(/\s+/)
+    .filter((word) => word !== ''),
+);
+
+const word = /[\p{L}\p{M}\p{N}]+/gu;
+
+/** Words that can tell one record from others, in lower case: names, and other words of four letters or more that are not in every request. */
+export function significantWords(text: string): readonly string[] {
+  const found: string[] = [];
+  for (const [each] of text.matchAll(word)) {
+    const lower = each.toLowerCase();
+    if (common.has(lower)) continue;
+    const isName = each.length >= 3 && /^\p{Lu}/u.test(each);
+    if (isName || each.length >= 4) found.push(lower);
+  }
+  return found;
+}

@@ -1,0 +1,57 @@
+import type { Flow } from '@guardloop/core';
+import { nameWords } from './intent.js';
+
+/** What {@link suggestFlow} reads of a tool. */
+export interface DescribedTool {
+  readonly name: string;
+  readonly description?: string | undefined;
+  /** JSON Schema of the input: `properties` is read. */
+  readonly schema?: { readonly properties?: unknown } | undefined;
+}
+
+const reading = new Set(
+  'get list read search find view show fetch retrieve query lookup look count check describe calculate compute browse inspect scan download preview summarize translate convert compare validate estimate'.split(
+    ' ',
+  ),
+);
+const sending = new Set(
+  'send email mail message post publish share invite notify forward upload transfer pay submit tweet comment reply wire call webhook dial contact export'.split(
+    ' ',
+  ),
+);
+/** Arguments that say what is written, not where it goes: names of the last word. */
+const content = new Set(
+  'subject body content text message description title note notes comment comments summary caption question reply answer details reason date time day start end from_date to_date datetime timestamp duration start_time end_time start_day end_day start_date end_date location label labels color format language limit page sort order recurring all_day rating review'.split(
+    ' ',
+  ),
+);
+const outward = new Set('url uri urls link href domain host endpoint website webhook'.split(' '));
+
+/**
+ * A proposal for `flow`, made of a tool's name and its arguments' names: a start for the author, who knows the tool, to read and correct.
+ * Default-deny: what it does not know is a `write`, results are always untrusted, and every argument is an authority unless its name says
+ * that it is content (`subject`, `body`, `title`, `date`). A tool that reads by a URL gets that as its authority.
+ */
+export function suggestFlow({ name, schema }: DescribedTool): Flow {
+  const words = nameWords(name);
+  const properties = schema?.properties;
+  const names = typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
+  const verb = words.find((word) => reading.has(word) || sending.has(word));
+  const isReading =
+    words[0] !== undefined && (reading.has(words[0]) || (verb !== undefined && reading.has(verb) && words.indexOf(verb) <= 1));
+  if (isReading) {
+    const urls = names.filter((each) => outward.has(each.toLowerCase()) || outward.has(nameWords(each).at(-1) ?? ''));
+    return { effect: 'read', results: 'untrusted', ...(urls.length > 0 ? { authority: urls } : {}) };
+  }
+  const authority = names.filter((each) => !isContent(each));
+  return {
+    effect: words.some((word) => sending.has(word)) ? 'send' : 'write',
+    results: 'untrusted',
+    ...(authority.length > 0 || names.length === 0 ? { authority } : {}),
+  };
+}
+
+function isContent(name: string): boolean {
+  const lower = name.toLowerCase();
+  return content.has(lower) || content.has(nameWords(name).at(-1) ?? '');
+}
