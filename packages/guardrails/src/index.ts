@@ -1,3 +1,4 @@
+export { type FoundHost, type FoundUrl, hostsIn, urlsIn } from './egress/urls.js';
 export { type DataFlowOptions, dataFlow } from './provenance/data-flow.js';
 export { freeze } from './provenance/freeze.js';
 export type { TrustedFields } from './provenance/grounds.js';
@@ -7,3 +8,5 @@ export { type RuleOfTwoOptions, ruleOfTwo } from './provenance/rule-of-two.js';
 export { type DescribedTool, suggestFlow } from './provenance/suggest-flow.js';
 export type { FindInText, TextFinding, TextPlace } from './text/finding.js';
 export { type TextAction, type TextGuardrailKind, type TextGuardrailOptions, textGuardrail } from './text/text-guardrail.js';
+export type { MappedText } from './unicode/mapped-text.js';
+export { type NormaliseOptions, normalise } from './unicode/normalise.js';
