@@ -7,6 +7,8 @@ export interface JsonString {
   readonly key: string | undefined;
   /** Of a number there are no quotes: what is put in its place brings its own. */
   readonly isNumber: boolean;
+  /** It is the name of a field. */
+  readonly isName: boolean;
   /** The offset in the JSON text of a character of `text`; of `text.length`, the end. */
   offset(index: number): number;
 }
@@ -30,12 +32,12 @@ export function jsonStrings(json: string): readonly JsonString[] {
       const isName = nextCode(json, end + 1) === colon;
       const string = readString(json, at + 1, end);
       if (isName) key = string.text;
-      found.push({ ...string, key, isNumber: false });
+      found.push({ ...string, key, isNumber: false, isName });
       at = end + 1;
     } else if (isDigitLike(code)) {
       const start = at;
       while (at < json.length && inNumber(json.charCodeAt(at))) at += 1;
-      found.push({ text: json.slice(start, at), key, isNumber: true, offset: (index) => start + index });
+      found.push({ text: json.slice(start, at), key, isNumber: true, isName: false, offset: (index) => start + index });
     } else {
       if (code === 0x7b || code === 0x5b) keys.push(key);
       else if (code === 0x7d || code === 0x5d) key = keys.pop();

@@ -172,10 +172,20 @@ function spanOf(judge: Judge, finding: TextFinding, value: string): Found {
 }
 
 /** Whether `content` is the JSON of what crosses, and not a text. */
-function isJson(subject: Subject): boolean {
+export function isJson(subject: Subject): boolean {
   if (subject.surface === 'toolInput') return true;
-  if (subject.surface === 'toolOutput') return subject.output !== subject.content;
+  // Of a result of parts it is their text.
+  if (subject.surface === 'toolOutput') return subject.output !== subject.content && isParsable(subject.content);
   return subject.surface === 'output' && subject.kind === 'answer' && subject.value !== subject.content;
+}
+
+function isParsable(content: string): boolean {
+  try {
+    JSON.parse(content);
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 function readThen(
