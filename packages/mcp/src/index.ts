@@ -1,1 +1,11 @@
-export {};
+export { approvePins, pinsOf } from './client/approve.js';
+export type { Hints } from './client/definition.js';
+export { type McpServer, McpUnavailable, mcpServer } from './client/mcp-server.js';
+export { mcpTools } from './client/mcp-tools.js';
+export type { McpTool } from './client/offer.js';
+export type { LocalServerOptions, McpServerOptions, McpWarning, RemoteServerOptions } from './client/options.js';
+export type { Pin, Pins } from './client/pins.js';
+export type { McpPrompt, McpPromptMessages, McpPrompts } from './client/prompts.js';
+export type { McpResource, McpResources, McpResourceTemplate } from './client/resources.js';
+export type { RefusedTool } from './client/survey.js';
+export { mcpToolName } from './client/tool-names.js';

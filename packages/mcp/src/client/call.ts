@@ -1,0 +1,84 @@
+import type { ErrorClass, JsonObject, ToolInfo } from '@guardloop/core';
+import { toolError } from '@guardloop/core';
+import { McpError } from '@modelcontextprotocol/sdk/types.js';
+import { z } from 'zod';
+import type { Connection } from './connection.js';
+import { RequestFailure, toToolError } from './failure.js';
+import { errorWords, outputOf, readCallResult } from './result-content.js';
+import { oneLine, showName } from './show-text.js';
+
+const resultSchema = z.looseObject({});
+const mostErrorChars = 4_000;
+const mostStep = 1_000_000;
+
+export interface CalledTool {
+  readonly serverName: string;
+  readonly name: string;
+  readonly isRepeatable: boolean;
+  /** Says what in a structured result does not fit what the server declared; undefined where it fits. Left out: the server declared nothing. */
+  readonly misfit: ((structured: JsonObject[string]) => Promise<string | undefined>) | undefined;
+}
+
+/** Calls a tool of a server. Gives what core takes as a result; every failure is thrown as a `toolError`. */
+export async function callTool(
+  connection: Connection,
+  { serverName, name, isRepeatable, misfit }: CalledTool,
+  { input, info }: { readonly input: JsonObject; readonly info: Pick<ToolInfo, 'signal' | 'progress'> },
+): Promise<unknown> {
+  let given: JsonObject;
+  try {
+    const request = { method: 'tools/call', params: { name, arguments: input } };
+    given = (await connection.request(request, resultSchema, { signal: info.signal, onprogress: steps(info) })) as JsonObject;
+  } catch (thrown) {
+    if (thrown instanceof RequestFailure) throw toToolError(thrown, isRepeatable);
+    throw readError(thrown, serverName);
+  }
+  const result = readCallResult(given);
+  if (result.isError)
+    throw toolError(errorWords(result, mostErrorChars), { errorClass: 'failed', ...(isRepeatable ? { retryable: true } : {}) });
+  if (misfit) {
+    if (result.structured === undefined)
+      throw toolError(`it ran, but server ${serverName} gave no structured result, which it declares`, { errorClass: 'bad_result' });
+    const fault = await misfit(result.structured);
+    if (fault !== undefined)
+      throw toolError(`it ran, but its result does not have the form that server ${serverName} declares: ${fault}`, {
+        errorClass: 'bad_result',
+      });
+  }
+  return outputOf(result);
+}
+
+/** A server's words about its progress are judged by nobody, so only how far it is is told: a whole number, once each. */
+function steps(info: Pick<ToolInfo, 'progress'>): (progress: { readonly progress: number }) => void {
+  let last = -1;
+  return ({ progress }) => {
+    const step = Math.floor(progress);
+    if (!(step > last && step <= mostStep)) return;
+    last = step;
+    info.progress(step);
+  };
+}
+
+const classes: ReadonlyMap<number, ErrorClass> = new Map<number, ErrorClass>([
+  [-32_601, 'not_found'],
+  [-32_602, 'invalid_input'],
+  [-32_002, 'not_found'],
+]);
+/** A page that a person would have to open. */
+const needsPage = -32_042;
+
+/** What the server answered in place of a result, or an answer that is none. */
+function readError(thrown: unknown, serverName: string): Error {
+  if (!(thrown instanceof McpError))
+    return toolError(`server ${serverName} gave a result that cannot be read. It ran.`, { errorClass: 'bad_result' });
+  if (thrown.code === needsPage)
+    return toolError(`server ${serverName} wants a person to open a page first, which this client does not ask for`, {
+      errorClass: 'unavailable',
+    });
+  const errorClass = classes.get(thrown.code) ?? 'failed';
+  const said = oneLine(thrown.message.replace(/^MCP error -?\d+: /, ''), mostErrorChars);
+  return toolError(said === '' ? `server ${serverName} answered with error ${showName(String(thrown.code))}` : said, {
+    errorClass,
+    retryable: errorClass === 'invalid_input',
+  });
+}

@@ -1,0 +1,361 @@
+import { GuardloopError, toolError } from '@guardloop/core';
+import { suggest } from '@guardloop/core/model';
+import type { Implementation } from '@modelcontextprotocol/sdk/types.js';
+import { McpError } from '@modelcontextprotocol/sdk/types.js';
+import { Connection } from './connection.js';
+import type { Definition } from './definition.js';
+import { readDefinition } from './definition.js';
+import { failureOf, RequestFailure } from './failure.js';
+import { listAll } from './listing.js';
+import type { McpTool } from './offer.js';
+import { offerTool } from './offer.js';
+import { opener } from './opener.js';
+import type { McpServerOptions, McpWarning } from './options.js';
+import { checkOptions, invalid } from './options.js';
+import type { Pin } from './pins.js';
+import { digestOf, pinOf, readPins } from './pins.js';
+import type { McpPrompts } from './prompts.js';
+import { promptsOf } from './prompts.js';
+import type { McpResources } from './resources.js';
+import { resourcesOf } from './resources.js';
+import { showName } from './show-text.js';
+import type { Refusal, RefusedTool, Survey } from './survey.js';
+import { changeFrom, surveyTools } from './survey.js';
+import { mcpToolName } from './tool-names.js';
+import { fitsPattern } from './tool-pattern.js';
+
+/** A server as it is connected. */
+export interface McpServer<C = unknown> {
+  /** What it is called here. */
+  readonly name: string;
+  /** For `defineAgent`. Their results are untrusted unless `flow` says otherwise. They stay the same for as long as this object lives. */
+  readonly tools: readonly McpTool<C>[];
+  /** Allowed tools that are not offered, and why. */
+  readonly refused: readonly RefusedTool[];
+  readonly resources: McpResources<C>;
+  readonly prompts: McpPrompts;
+  /**
+   * What the server says of itself; undefined while it is not connected. Text of an untrusted party: `instructions` is given to no model.
+   */
+  readonly about: { readonly name: string; readonly version: string; readonly instructions: string | undefined } | undefined;
+  /** The server's own name of a tool, by the name under which it is offered; undefined for another. */
+  originalName(offered: string): string | undefined;
+  /** Ends the connection; a program that was started is stopped. Calls under way end as failures, later ones are refused. */
+  close(): Promise<void>;
+}
+
+interface Insides {
+  readonly serverName: string;
+  readonly offered: readonly Definition[];
+  readonly refused: readonly Refusal[];
+  readonly standing: ReadonlyMap<string, Pin>;
+}
+const insides = new WeakMap<object, Insides>();
+
+/** What `pinsOf` and `approvePins` read. Throws CONFIG_INVALID for what `mcpServer` did not make. */
+export function insidesOf(server: McpServer<never>): Insides {
+  return insides.get(server) ?? invalid('This is no server that `mcpServer` has made. Give what it resolves to.');
+}
+
+const clientInfo: Implementation = { name: 'guardloop', version: '0.1.0' };
+const defaults = { connectTimeoutMs: 10_000, requestTimeoutMs: 60_000, maxMessageBytes: 10_000_000, maxDescriptionChars: 4_000 };
+
+/**
+ * Connects a server, looks at its tools, and offers those that are allowed, approved and fit to be read. Rejects with CONFIG_INVALID for wrong
+ * options, and with {@link McpUnavailable} where the server cannot be connected or does not list its tools, unless `onUnavailable` is `skip`.
+ */
+export async function mcpServer<C = unknown>(options: McpServerOptions<C>): Promise<McpServer<C>> {
+  checkOptions(options);
+  const pins = options.pins === undefined ? undefined : await readPins(options.pins, options.name);
+  const made = new ServerInUse<C>(options, pins);
+  return made.begin();
+}
+
+/** A server that could not be connected, or did not list its tools. */
+export class McpUnavailable extends Error {
+  override readonly name = 'McpUnavailable';
+  readonly server: string;
+  /** A person has to sign in first: the provider in `auth` was given the address. */
+  readonly needsSignIn: boolean;
+
+  constructor(server: string, message: string, needsSignIn: boolean) {
+    super(message);
+    this.server = server;
+    this.needsSignIn = needsSignIn;
+  }
+}
+
+class ServerInUse<C> {
+  private readonly options: McpServerOptions<C>;
+  private readonly pins: ReadonlyMap<string, Pin> | undefined;
+  private readonly connection: Connection;
+  private readonly requestTimeoutMs: number;
+  /** The tools as they were when they were offered, by name. */
+  private standing = new Map<string, Pin>();
+  /** How the server has them now, where that was looked at again. */
+  private current: Promise<ReadonlyMap<string, Definition>> | undefined;
+
+  constructor(options: McpServerOptions<C>, pins: ReadonlyMap<string, Pin> | undefined) {
+    this.options = options;
+    this.pins = pins;
+    this.requestTimeoutMs = options.requestTimeoutMs ?? defaults.requestTimeoutMs;
+    this.connection = new Connection({
+      serverName: options.name,
+      clientInfo,
+      connectTimeoutMs: options.connectTimeoutMs ?? defaults.connectTimeoutMs,
+      requestTimeoutMs: this.requestTimeoutMs,
+      open: opener(options, {
+        maxMessageBytes: options.maxMessageBytes ?? defaults.maxMessageBytes,
+        onDoubt: () => this.connection.doubt(),
+      }),
+      onRenewed: () => this.lookAgain(),
+      onListChanged: (list) => {
+        if (list === 'tools') this.lookAgain();
+      },
+      onRefused: (method) =>
+        this.warn({ kind: 'request-refused', message: `It asked for ${showName(method)}, which this client refuses.` }),
+    });
+  }
+
+  async begin(): Promise<McpServer<C>> {
+    const { name } = this.options;
+    let survey: Survey;
+    let isThere = true;
+    try {
+      survey = await this.survey();
+      this.refuseUnknownNames(survey.names);
+    } catch (thrown) {
+      if (GuardloopError.is(thrown)) return this.giveUp(thrown);
+      const failure = this.readFailure(thrown);
+      if (this.options.onUnavailable !== 'skip') return this.giveUp(failure);
+      this.warn({ kind: 'unavailable', message: failure.message });
+      isThere = false;
+      survey = this.fromPins();
+    }
+    const { tools, refused, offered } = await this.offer(survey);
+    // The tools of pins are not known to be the server's: its list is looked at before the first call.
+    if (!isThere) this.lookAgain();
+    const names = new Map(offered.map((definition) => [mcpToolName(name, definition.name), definition.name]));
+    const server: McpServer<C> = Object.freeze({
+      name,
+      tools: Object.freeze(tools),
+      refused: Object.freeze(
+        refused.map(({ tool, why, reason, diff }) => Object.freeze({ tool, why, reason, ...(diff === undefined ? {} : { diff }) })),
+      ),
+      resources: resourcesOf<C>(this.connection, {
+        serverName: name,
+        timeoutMs: this.requestTimeoutMs,
+        guardrails: this.options.guardrails,
+      }),
+      prompts: promptsOf(this.connection, { serverName: name, timeoutMs: this.requestTimeoutMs }),
+      get about() {
+        return about();
+      },
+      originalName: (tool: string) => names.get(tool),
+      close: () => this.connection.close(),
+    });
+    const about = (): McpServer<C>['about'] => {
+      const { info, instructions } = this.connection.about ?? {};
+      return info && { name: info.name, version: info.version, instructions };
+    };
+    insides.set(server, { serverName: name, offered, refused, standing: this.standing });
+    return server;
+  }
+
+  private async survey(): Promise<Survey> {
+    const { name, allow, checkDescription, maxDescriptionChars = defaults.maxDescriptionChars } = this.options;
+    await this.connection.connect();
+    const hasTools = this.connection.about?.capabilities.tools !== undefined;
+    const entries = hasTools ? await listAll(this.connection, { list: 'tools', serverName: name, timeoutMs: this.requestTimeoutMs }) : [];
+    return surveyTools(entries, {
+      serverName: name,
+      allow,
+      pins: this.pins,
+      trustsHints: this.options.hints === 'trust',
+      maxDescriptionChars,
+      checkDescription,
+    });
+  }
+
+  private fromPins(): Survey {
+    const { allow } = this.options;
+    const offered = [...(this.pins?.values() ?? [])]
+      .filter((pin) => !allow || allow.some((pattern) => fitsPattern(pattern, pin.name)))
+      .map(
+        ({ name, digest, description, input, output, hints }): Definition => ({
+          name,
+          digest,
+          description,
+          input,
+          output,
+          hints,
+          needsTask: false,
+        }),
+      );
+    return { offered, refused: [], names: offered.map(({ name }) => name) };
+  }
+
+  private async offer({ offered, refused }: Survey): Promise<{
+    readonly tools: readonly McpTool<C>[];
+    readonly offered: readonly Definition[];
+    readonly refused: readonly Refusal[];
+  }> {
+    const { name, flow, approval, guardrails, project, hints } = this.options;
+    const made: { readonly tool: McpTool<C>; readonly definition: Definition }[] = [];
+    const all = [...refused];
+    for (const definition of offered) {
+      try {
+        const tool = offerTool<C>(this.connection, definition, {
+          serverName: name,
+          flow,
+          approval,
+          guardrails,
+          project,
+          trustsHints: hints === 'trust',
+          stillStands: (tool, signal) => this.stillStands(tool, signal),
+        });
+        made.push({ tool, definition });
+      } catch (thrown) {
+        // What the user said of the tool is the user's to correct; what the server says costs the tool.
+        if (GuardloopError.is(thrown) && /`flow\.authority`|Guardrail |guardrails/.test(thrown.message)) return this.giveUp(thrown);
+        all.push({
+          tool: definition.name,
+          why: 'definition',
+          reason: GuardloopError.is(thrown) ? thrown.message : `Tool ${showName(definition.name)} cannot be used as it is defined.`,
+        });
+      }
+    }
+    const counts = new Map<string, number>();
+    for (const { tool } of made) counts.set(tool.name, (counts.get(tool.name) ?? 0) + 1);
+    const unique = made.filter(({ tool, definition }) => {
+      if (counts.get(tool.name) === 1) return true;
+      all.push({
+        tool: definition.name,
+        why: 'definition',
+        reason: `Tool ${showName(definition.name)} would have the same name as another one here.`,
+      });
+      return false;
+    });
+    for (const { definition } of unique) this.standing.set(definition.name, pinOf(definition));
+    for (const { tool, reason } of all) this.warn({ kind: 'tool-refused', tool, message: reason });
+    return { tools: unique.map(({ tool }) => tool), offered: unique.map(({ definition }) => definition), refused: all };
+  }
+
+  /** The list of tools may be another one now. */
+  private lookAgain(): void {
+    this.current = undefined;
+    this.mustLook = true;
+  }
+  private mustLook = false;
+
+  /**
+   * Before a call: whether the tool is still what was offered. The list is read again only where the server said that it changed, after a new
+   * connection, or where it was not read yet; once for all calls that wait.
+   */
+  private async stillStands(tool: Definition, signal: AbortSignal): Promise<RequestFailure | Error | undefined> {
+    try {
+      // A new connection asks for a new look: connect first.
+      await this.connection.connect(signal);
+      if (!this.mustLook) return undefined;
+      this.current ??= this.listNow();
+      const now = await this.current;
+      return this.judgeNow(tool, now.get(tool.name));
+    } catch (thrown) {
+      this.current = undefined;
+      if (signal.aborted) return new RequestFailure('aborted', 'The call was stopped.', 'no');
+      const failure = this.readFailure(thrown);
+      return new RequestFailure(
+        failure.needsSignIn ? 'unauthorized' : failureOf(thrown)?.kind === 'closed' ? 'closed' : 'unreachable',
+        failure.message,
+        'no',
+      );
+    }
+  }
+
+  private judgeNow(tool: Definition, now: Definition | undefined): Error | undefined {
+    const { name } = this.options;
+    if (now === undefined)
+      return toolError(`server ${name} has this tool no more. It did not run.`, { errorClass: 'not_found', retryable: false });
+    const change = changeFrom(this.standing.get(tool.name), now, this.options.hints === 'trust');
+    if (change === undefined) return undefined;
+    this.warn({
+      kind: 'tools-changed',
+      tool: tool.name,
+      message: `Tool ${showName(tool.name)} is not as it was approved any more; its calls are refused.`,
+    });
+    return toolError(`server ${name} has changed this tool since it was approved, so it is not called. A person has to approve it anew.`, {
+      errorClass: 'denied',
+      retryable: false,
+    });
+  }
+
+  private async listNow(): Promise<ReadonlyMap<string, Definition>> {
+    const entries = await listAll(this.connection, { list: 'tools', serverName: this.options.name, timeoutMs: this.requestTimeoutMs });
+    const tools = new Map<string, Definition>();
+    const twice = new Set<string>();
+    for (const entry of entries) {
+      const read = readDefinition(entry);
+      if ('fault' in read) continue;
+      if (tools.has(read.name)) twice.add(read.name);
+      if (this.standing.has(read.name)) tools.set(read.name, { ...read, digest: await digestOf(read).catch(() => '') });
+      else if (read.name !== '') this.tellNew(read.name);
+    }
+    for (const name of twice) tools.delete(name);
+    return tools;
+  }
+
+  private readonly toldNew = new Set<string>();
+  private tellNew(tool: string): void {
+    const { allow } = this.options;
+    if (this.toldNew.size > 1_000 || this.toldNew.has(tool) || (allow && !allow.some((pattern) => fitsPattern(pattern, tool)))) return;
+    this.toldNew.add(tool);
+    this.warn({
+      kind: 'tools-changed',
+      tool,
+      message: `Tool ${showName(tool)} is not among those that were offered when the server was connected; it is not called.`,
+    });
+  }
+
+  /** A name that is not a pattern has to be one of the server's, or pinned: else a typo would leave a tool without its approval or flow. */
+  private refuseUnknownNames(listed: readonly string[]): void {
+    const { name, allow = [], flow = {}, approval } = this.options;
+    const known = new Set([...listed, ...(this.pins?.keys() ?? [])]);
+    const said: readonly (readonly [string, readonly string[]])[] = [
+      ['allow', allow],
+      ['flow', Object.keys(flow)],
+      ['approval', typeof approval === 'object' ? approval : []],
+    ];
+    for (const [option, names] of said) {
+      for (const given of names) {
+        const fits = given.includes('*') ? option === 'allow' || [...known].some((tool) => fitsPattern(given, tool)) : known.has(given);
+        if (fits) continue;
+        const shown = [...known].slice(0, 40).map(showName);
+        invalid(
+          `\`${option}\` of MCP server ${name} is about ${showName(given)}, but the server has no such tool. ${suggest(given, shown)}Its tools are ${shown.join(', ') || 'none'}.`,
+        );
+      }
+    }
+  }
+
+  private readFailure(thrown: unknown): McpUnavailable {
+    const { name } = this.options;
+    const failure = failureOf(thrown);
+    if (failure) return new McpUnavailable(name, failure.message, failure.kind === 'unauthorized');
+    if (thrown instanceof McpError)
+      return new McpUnavailable(name, `Server ${name} does not list its tools: error ${showName(String(thrown.code))}.`, false);
+    return new McpUnavailable(name, `Server ${name} gives answers that cannot be read.`, false);
+  }
+
+  private async giveUp(thrown: Error): Promise<never> {
+    await this.connection.close();
+    throw thrown;
+  }
+
+  private warn(warning: Omit<McpWarning, 'server'>): void {
+    try {
+      this.options.onWarning?.({ server: this.options.name, ...warning });
+    } catch {
+      // Whoever listens may not stop the server.
+    }
+  }
+}

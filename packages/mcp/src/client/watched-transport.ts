@@ -1,0 +1,114 @@
+import type { Transport, TransportSendOptions } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { JSONRPCMessage, MessageExtraInfo, RequestId } from '@modelcontextprotocol/sdk/types.js';
+import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
+import { RequestFailure } from './failure.js';
+
+type OnMessage = NonNullable<Transport['onmessage']>;
+
+const isRequest = (message: JSONRPCMessage): message is JSONRPCMessage & { readonly id: RequestId; readonly method: string } =>
+  'method' in message && 'id' in message;
+const isAnswer = (message: JSONRPCMessage): message is JSONRPCMessage & { readonly id: RequestId } =>
+  !('method' in message) && 'id' in message && message.id !== undefined;
+
+function cancelledBy(message: JSONRPCMessage): RequestId | undefined {
+  if (!('method' in message) || message.method !== 'notifications/cancelled') return undefined;
+  const id = (message.params as { readonly requestId?: unknown } | undefined)?.requestId;
+  return typeof id === 'string' || typeof id === 'number' ? id : undefined;
+}
+
+/**
+ * A transport of the SDK, with one thing added: each request that was sent gets exactly one answer. Where the way breaks, that is an error
+ * response whose `data` is the {@link RequestFailure}, so that the SDK keeps nothing of a request that is over.
+ */
+export class WatchedTransport implements Transport {
+  onclose?: () => void;
+  onerror?: (error: Error) => void;
+  onmessage?: OnMessage;
+  isOver = false;
+  private readonly pending = new Set<RequestId>();
+  private readonly inner: Transport;
+  private readonly serverName: string;
+  /** Called when the last open request is over. */
+  onidle: (() => void) | undefined;
+
+  constructor(inner: Transport, serverName: string) {
+    this.inner = inner;
+    this.serverName = serverName;
+  }
+
+  get sessionId(): string | undefined {
+    return this.inner.sessionId;
+  }
+
+  /** Requests that have no answer yet. */
+  get open(): number {
+    return this.pending.size;
+  }
+
+  setProtocolVersion(version: string): void {
+    this.inner.setProtocolVersion?.(version);
+  }
+
+  start(): Promise<void> {
+    this.inner.onmessage = (message, extra) => this.receive(message, extra);
+    this.inner.onerror = (error) => this.onerror?.(error);
+    this.inner.onclose = () => this.end();
+    return this.inner.start();
+  }
+
+  async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
+    if (isRequest(message)) this.pending.add(message.id);
+    try {
+      await this.inner.send(message, options);
+    } catch (thrown) {
+      if (isRequest(message)) this.fail(message.id, this.readThrown(thrown));
+      else throw thrown;
+    } finally {
+      const given = cancelledBy(message);
+      if (given !== undefined) this.drop(given);
+    }
+  }
+
+  /** Ends a request that has no answer yet; does nothing for any other. */
+  fail(id: RequestId, failure: RequestFailure): void {
+    if (!this.pending.has(id)) return;
+    this.receive({ jsonrpc: '2.0', id, error: { code: ErrorCode.InternalError, message: failure.message, data: failure } }, undefined);
+  }
+
+  /** The request was given up: what comes for it now is nobody's. */
+  private drop(id: RequestId): void {
+    if (this.pending.delete(id) && this.pending.size === 0) this.onidle?.();
+  }
+
+  async close(): Promise<void> {
+    this.isOver = true;
+    await this.inner.close();
+    this.end();
+  }
+
+  private receive(message: JSONRPCMessage, extra: MessageExtraInfo | undefined): void {
+    const isLast = isAnswer(message) && this.pending.delete(message.id) && this.pending.size === 0;
+    this.onmessage?.(message, extra);
+    if (isLast) this.onidle?.();
+  }
+
+  private end(): void {
+    this.isOver = true;
+    for (const id of [...this.pending]) this.fail(id, new RequestFailure('lost', `The connection to server ${this.serverName} was lost.`));
+    const told = this.onclose;
+    delete this.onclose;
+    told?.();
+  }
+
+  private readThrown(thrown: unknown): RequestFailure {
+    if (thrown instanceof RequestFailure) return thrown;
+    // The transport was not connected: nothing was written.
+    if (thrown instanceof Error && thrown.message === 'Not connected')
+      return new RequestFailure('unreachable', `Server ${this.serverName} is not connected.`);
+    if (thrown instanceof SyntaxError || (thrown instanceof Error && thrown.name === 'ZodError'))
+      return new RequestFailure('unreadable', `The answer of server ${this.serverName} cannot be read.`);
+    if (thrown instanceof Error && thrown.name === 'UnauthorizedError')
+      return new RequestFailure('unauthorized', `Server ${this.serverName} asks for a sign-in by a person.`);
+    return new RequestFailure('lost', `The connection to server ${this.serverName} was lost.`);
+  }
+}
