@@ -7,6 +7,7 @@ import { isInTrusted, readTrust, ungrounded } from './grounds.js';
 import { saysWord, waysToAsk } from './intent.js';
 import { isLinkPointedTo, linksIn } from './links.js';
 import { isPointedTo } from './pointed-records.js';
+import { areOnlyOnesOf } from './pointed-texts.js';
 import type { ProvenanceOptions } from './policy-options.js';
 import { isActing, isUntouched, provenanceGuardrail, sourcesOf } from './policy-options.js';
 import type { ArgumentValue } from './values.js';
@@ -103,7 +104,7 @@ class Question {
       return `${tool} was not asked for: nothing of its kind stands in the user's words, and ${sourcesOf(this.info)} were read`;
     const authority = argumentValues(raw, flow.authority);
     const left = authority.filter((value) => !this.isVouched(value) && !(isReading && this.isLink(value)));
-    if (left.length > 0) {
+    if (left.length > 0 && !(this.rules.pointing && !isReading && areOnlyOnesOf(this.evidence, left))) {
       const sources = this.rules.pointing
         ? "the user's own words, a trusted source, or a record that the user named"
         : "the user's own words or a trusted source";
@@ -124,7 +125,7 @@ class Question {
     if (own.some((words) => this.evidence.user.has(words))) return true;
     const ways = waysToAsk(tool);
     if (ways === undefined) return own.length === 0;
-    for (const way of ways) if (way.includes(' ') ? this.evidence.user.has(way) : saysWord(this.evidence.spoken, way)) return true;
+    for (const way of ways) if (saysWord(this.evidence.asked, way)) return true;
     return false;
   }
 

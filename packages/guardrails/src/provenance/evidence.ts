@@ -1,6 +1,7 @@
 // What a conversation holds for a policy to go by: the user's own words, and what tools gave, with its labels.
 import type { GuardInfo, JsonObject, JsonValue, Label, Message } from '@guardloop/core';
 import type { ToolMessage } from '@guardloop/core/model';
+import { askingWords } from './intent.js';
 import type { ResultRecord } from './records.js';
 import { parseResult, recordsOf } from './records.js';
 import { significantWords } from './significant-words.js';
@@ -50,8 +51,8 @@ export class Evidence {
   readonly user = new TextIndex();
   /** Words of the user's that can tell one record from others: lower case. */
   readonly userWords = new Set<string>();
-  /** All words of the user's, in lower case. */
-  readonly spoken = new Set<string>();
+  /** Words of the user's that may ask for something to be done, in lower case. */
+  readonly asked = new Set<string>();
   readonly results: ReadResult[] = [];
   private readonly inputs = new Map<string, JsonObject>();
   private readonly read: Message[] = [];
@@ -84,7 +85,7 @@ export class Evidence {
       const label = part.label ?? message.label;
       if (part.type !== 'text' || label.integrity !== 'trusted') continue;
       this.user.add(part.text);
-      for (const [word] of part.text.toLowerCase().matchAll(/[\p{L}\p{M}\p{N}'-]+/gu)) this.spoken.add(word);
+      for (const word of askingWords(part.text)) this.asked.add(word);
       for (const word of significantWords(part.text)) this.userWords.add(word);
     }
   }

@@ -2,29 +2,14 @@
 import type { ToolInputSubject } from '@guardloop/core';
 import { optionFault } from '@guardloop/core/model';
 import type { Evidence, ReadResult } from './evidence.js';
+import { isShort, recordsWith } from './records.js';
+import { isSame } from './same-value.js';
 import { TextIndex } from './text-index.js';
 import { fits } from './tool-matcher.js';
 import type { ArgumentValue } from './values.js';
 
 /** By tool (a name or a pattern), the fields of its results whose values may be trusted, at any depth; `'*'`: all of them. */
 export type TrustedFields = { readonly [tool: string]: '*' | readonly string[] };
-
-/** Whether two values are the same for a tool: the text as it is but for case of words and addresses, a number and its digits. */
-export function isSame(left: string | number, right: string | number): boolean {
-  if (left === right) return true;
-  const [a, b] = [String(left).trim(), String(right).trim()];
-  if (a === '' || b === '' || a.length !== b.length) return sameNumber(left, right);
-  return a === b || a.normalize('NFC').toLowerCase() === b.normalize('NFC').toLowerCase()
-    ? isCaseFree(a) || a === b
-    : sameNumber(left, right);
-}
-
-const isCaseFree = (text: string): boolean => /^[\p{L}\p{M}' .-]+$|^[^\s@/\\]+@[^\s@/\\]+$/u.test(text);
-const sameNumber = (left: string | number, right: string | number): boolean =>
-  (typeof left === 'number' || typeof right === 'number') &&
-  String(left).trim() !== '' &&
-  String(right).trim() !== '' &&
-  Number(left) === Number(right);
 
 /** Reads `trust`. Throws CONFIG_INVALID. */
 export function readTrust(where: string, given: unknown): TrustedFields {
@@ -51,7 +36,8 @@ export function isInTrusted(evidence: Evidence, trust: TrustedFields, { value }:
     const fields = result.isTrusted ? '*' : trustedFieldsOf(trust, result.tool);
     if (fields === undefined) return false;
     if (result.json === undefined) return fields === '*' && result.content.split('\n').some((line) => isSame(line, value));
-    return result.records.some((record) =>
+    const records = isShort(value) ? recordsWith(result, value) : result.records;
+    return records.some((record) =>
       record.fields.some((field) => (fields === '*' || fields.includes(field.name)) && isSame(field.value, value)),
     );
   });

@@ -14,12 +14,14 @@ const common = new Set(
     .filter((word) => word !== ''),
 );
 
+const mailHost = /(?<=[\p{L}\p{N}_])@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*/gu;
 const word = /[\p{L}\p{M}\p{N}]+/gu;
 
 /** Words that can tell one record from others, in lower case: names, and other words of four letters or more that are not in every request. */
 export function significantWords(text: string): readonly string[] {
   const found: string[] = [];
-  for (const [each] of text.matchAll(word)) {
+  // Of an e-mail address the part before the host: a company's name would tell nobody from anybody.
+  for (const [each] of text.replace(mailHost, ' ').matchAll(word)) {
     const lower = each.toLowerCase();
     if (common.has(lower)) continue;
     const isName = each.length >= 3 && /^\p{Lu}/u.test(each);
