@@ -1,12 +1,16 @@
 // npm run bench:security -- --data DIR: what the guardrails find, stop and cost, on public data that is no part of the project.
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { measureInjecAgent } from './injecagent.js';
 import { measureProvenance } from './provenance.js';
 import type { Section } from './section.js';
 import { printSection } from './section.js';
 
 const { values } = parseArgs({ options: { data: { type: 'string' }, only: { type: 'string', multiple: true } } });
-const sections: Readonly<Record<string, (data: string) => Promise<Section>>> = { provenance: measureProvenance };
+const sections: Readonly<Record<string, (data: string) => Promise<Section>>> = {
+  provenance: measureProvenance,
+  injecagent: measureInjecAgent,
+};
 const names = values.only ?? Object.keys(sections);
 
 if (values.data === undefined || !existsSync(values.data)) {

@@ -25,6 +25,7 @@ const content = new Set(
     ' ',
   ),
 );
+const joining = new Set(['in', 'out', 'and', 'or', 'off', 'on', 'up']);
 const outward = new Set('url uri urls link href domain host endpoint website webhook'.split(' '));
 
 /**
@@ -37,8 +38,9 @@ export function suggestFlow({ name, schema }: DescribedTool): Flow {
   const properties = schema?.properties;
   const names = typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
   const verb = words.find((word) => reading.has(word) || sending.has(word));
+  // `check_in` and `find_and_replace` begin like reading, and are not.
   const isReading =
-    words[0] !== undefined && (reading.has(words[0]) || (verb !== undefined && reading.has(verb) && words.indexOf(verb) <= 1));
+    verb !== undefined && reading.has(verb) && words.indexOf(verb) <= 1 && !joining.has(words[words.indexOf(verb) + 1] ?? '');
   if (isReading) {
     const urls = names.filter((each) => outward.has(each.toLowerCase()) || outward.has(nameWords(each).at(-1) ?? ''));
     return { effect: 'read', results: 'untrusted', ...(urls.length > 0 ? { authority: urls } : {}) };
