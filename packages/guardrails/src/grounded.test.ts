@@ -12,7 +12,14 @@ const idsIn = (request: ModelRequest): readonly string[] =>
   [...JSON.stringify(request.messages).matchAll(/begin observation (o\d+), result of (\w+)/g)].map(([, id]) => String(id));
 /** Says that the answer contradicts the observation at this index. */
 const contradicting = (...indexes: readonly number[]): ScriptedModel =>
-  scriptedModel((request) => verdict('contradicted', indexes.map((index) => idsIn(request)[index] ?? 'none')), { id: 'judge' });
+  scriptedModel(
+    (request) =>
+      verdict(
+        'contradicted',
+        indexes.map((index) => idsIn(request)[index] ?? 'none'),
+      ),
+    { id: 'judge' },
+  );
 const always = (turn: Turn): ScriptedModel => scriptedModel(() => turn, { id: 'judge' });
 
 const findOrder = defineTool({
@@ -31,10 +38,19 @@ const findCustomer = defineTool({
 });
 const calls = [callTool('find_order', { orderId: 'o1' }), callTool('find_customer', { id: 'c7' })];
 
-async function answer(judge: ScriptedModel, { turns = [calls, say('It has not been sent yet.'), say('It was sent.')], ...options }: Partial<GroundedOptions> & { turns?: readonly Turn[] } = {}) {
+async function answer(
+  judge: ScriptedModel,
+  {
+    turns = [calls, say('It has not been sent yet.'), say('It was sent.')],
+    ...options
+  }: Partial<GroundedOptions> & { turns?: readonly Turn[] } = {},
+) {
   const guardrail = grounded({ model: judge, ...options });
   const model = scriptedModel(turns);
-  const result = await run(defineAgent({ name: 'desk', instructions: '', model, tools: [findOrder, findCustomer], guardrails: [guardrail] }), 'Where is it?');
+  const result = await run(
+    defineAgent({ name: 'desk', instructions: '', model, tools: [findOrder, findCustomer], guardrails: [guardrail] }),
+    'Where is it?',
+  );
   expect(auditLog(result.log)).toEqual([]);
   return { result, model, judge };
 }
@@ -42,11 +58,15 @@ async function answer(judge: ScriptedModel, { turns = [calls, say('It has not be
 describe('an answer', () => {
   it('that contradicts an observation is refused with the tool and the call, and may be corrected', async () => {
     const judge = scriptedModel((request) =>
-      JSON.stringify(request.messages).includes('not been sent') ? verdict('contradicted', [idsIn(request)[0] ?? '']) : verdict('supported'),
+      JSON.stringify(request.messages).includes('not been sent')
+        ? verdict('contradicted', [idsIn(request)[0] ?? ''])
+        : verdict('supported'),
     );
     const { result, model } = await answer(judge);
     expect(result).toMatchObject({ status: 'completed', output: 'It was sent.' });
-    expect(model.requests[2]?.note).toContain('the answer contradicts the result of find_order (call 1.0); look there again, and correct it');
+    expect(model.requests[2]?.note).toContain(
+      'the answer contradicts the result of find_order (call 1.0); look there again, and correct it',
+    );
   });
 
   it('that contradicts several names each of them', async () => {
@@ -54,7 +74,8 @@ describe('an answer', () => {
     expect(result).toMatchObject({
       status: 'blocked',
       by: 'grounded',
-      reason: 'the answer contradicts the result of find_order (call 1.0), the result of find_customer (call 1.1); look there again, and correct it',
+      reason:
+        'the answer contradicts the result of find_order (call 1.0), the result of find_customer (call 1.1); look there again, and correct it',
     });
   });
 
@@ -73,7 +94,10 @@ describe('an answer', () => {
   it('that says more than the observations is refused where that was chosen', async () => {
     const unsupported = always(verdict('unsupported'));
     expect((await answer(unsupported)).result.status).toBe('completed');
-    expect((await answer(unsupported, { refuse: 'unsupported' })).result).toMatchObject({ status: 'blocked', reason: expect.stringContaining('what no result of a tool supports') });
+    expect((await answer(unsupported, { refuse: 'unsupported' })).result).toMatchObject({
+      status: 'blocked',
+      reason: expect.stringContaining('what no result of a tool supports'),
+    });
     expect((await answer(always(verdict('supported')), { refuse: 'unsupported' })).result.status).toBe('completed');
   });
 
@@ -98,11 +122,16 @@ describe('an answer', () => {
   it('that is long is compared piece by piece', async () => {
     const long = `${'It is known. '.repeat(3_000)}It has not been sent.`;
     const judge = scriptedModel((request) =>
-      JSON.stringify(request.messages).includes('has not been sent') ? verdict('contradicted', [idsIn(request)[0] ?? '']) : verdict('supported'),
+      JSON.stringify(request.messages).includes('has not been sent')
+        ? verdict('contradicted', [idsIn(request)[0] ?? ''])
+        : verdict('supported'),
     );
     expect((await answer(judge, { turns: [calls, say(long), say(long)] })).result).toMatchObject({ status: 'blocked', by: 'grounded' });
     const hopeless = say('x'.repeat(400_000));
-    expect((await answer(judge, { turns: [calls, hopeless, hopeless] })).result).toMatchObject({ status: 'blocked', reason: expect.stringContaining('longer than could be compared') });
+    expect((await answer(judge, { turns: [calls, hopeless, hopeless] })).result).toMatchObject({
+      status: 'blocked',
+      reason: expect.stringContaining('longer than could be compared'),
+    });
   });
 });
 
@@ -127,7 +156,13 @@ describe('observations', () => {
       const judge = always(verdict('supported'));
       const store = memorySession();
       const model = scriptedModel([callTool('find_order', { orderId: 'o1' }), say('It was sent.')]);
-      const agent = defineAgent({ name: 'desk', instructions: '', model, tools: [findOrder], guardrails: [grounded({ model: judge, observations })] });
+      const agent = defineAgent({
+        name: 'desk',
+        instructions: '',
+        model,
+        tools: [findOrder],
+        guardrails: [grounded({ model: judge, observations })],
+      });
       await run(agent, 'one', { session: { store, id: 's' } });
       await run(agent, 'two', { session: { store, id: 's' } });
       expect(idsIn(judge.requests.at(-1) as ModelRequest)).toHaveLength(expected);

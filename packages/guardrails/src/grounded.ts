@@ -67,11 +67,15 @@ async function look(options: GroundedOptions, subject: Subject<'output'>, info: 
   if (observations.length === 0) return undefined;
   const pieces = piecesOf(subject.content, answerRule);
   if (pieces === undefined) return 'the answer is longer than could be compared with what the tools gave';
-  const verdicts = await Promise.all(pieces.map((piece) => ask(options, { observations, answer: piece, label: subject.label }, info.signal)));
+  const verdicts = await Promise.all(
+    pieces.map((piece) => ask(options, { observations, answer: piece, label: subject.label }, info.signal)),
+  );
   const named = [...new Set(verdicts.flatMap(({ contradicted }) => contradicted))];
   if (named.length > 0) return `the answer contradicts ${nameAll(named, observations)}; look there again, and correct it`;
   const isUnsupported = options.refuse === 'unsupported' && verdicts.some((verdict) => verdict.isUnsupported);
-  return isUnsupported ? 'the answer says what no result of a tool supports; say only what the results say, or that it is not known' : undefined;
+  return isUnsupported
+    ? 'the answer says what no result of a tool supports; say only what the results say, or that it is not known'
+    : undefined;
 }
 
 function nameAll(ids: readonly string[], observations: readonly Observation[]): string {
@@ -97,7 +101,9 @@ function observationsOf(options: GroundedOptions, { messages, run }: GuardInfo):
 }
 
 function contentOf({ content }: Extract<Message, { role: 'tool' }>): string {
-  return typeof content === 'string' ? content : content.map((part: Part) => (part.type === 'text' ? part.text : `[${part.type}]`)).join('\n');
+  return typeof content === 'string'
+    ? content
+    : content.map((part: Part) => (part.type === 'text' ? part.text : `[${part.type}]`)).join('\n');
 }
 
 function headAndTail(text: string, maxChars: number): string {
@@ -128,7 +134,17 @@ function ask(options: GroundedOptions, { observations, answer, label }: Comparis
     required: ['verdict', 'observations'],
     additionalProperties: false,
   };
-  return askModel(options, { system: systemOf(fence, options.instructions), text: textOf(fence, observations, answer), label, schema, read: (value) => read(value, known) }, signal);
+  return askModel(
+    options,
+    {
+      system: systemOf(fence, options.instructions),
+      text: textOf(fence, observations, answer),
+      label,
+      schema,
+      read: (value) => read(value, known),
+    },
+    signal,
+  );
 }
 
 function systemOf(fence: Fence, instructions: string | undefined): string {
@@ -144,7 +160,10 @@ function systemOf(fence: Fence, instructions: string | undefined): string {
 }
 
 function textOf(fence: Fence, observations: readonly Observation[], answer: string): string {
-  return [...observations.map(({ id, tool, text }) => fence.around(`observation ${id}, result of ${tool}`, text)), fence.around('answer', answer)].join('\n\n');
+  return [
+    ...observations.map(({ id, tool, text }) => fence.around(`observation ${id}, result of ${tool}`, text)),
+    fence.around('answer', answer),
+  ].join('\n\n');
 }
 
 function read({ verdict, observations, ...rest }: JsonObject, known: ReadonlySet<string>): Compared | undefined {

@@ -1,4 +1,13 @@
+export { type Canary, type CanaryOptions, canary } from './canary.js';
 export { type FoundHost, type FoundUrl, hostsIn, urlsIn } from './egress/urls.js';
+export { type GroundedOptions, grounded } from './grounded.js';
+export type { AskingOptions, JudgeFailure, JudgeFailureKind } from './judge/ask-model.js';
+export { type JudgeBase, type JudgeOptions, judge } from './judge/judge.js';
+export { type TopicOptions, topic } from './judge/topic.js';
+export { detectLanguage, type LanguageOptions, language } from './language.js';
+export { type LeakOptions, leak } from './leak.js';
+export { type LengthOptions, type LengthUnit, length } from './length.js';
+export { type ModerationCategory, type ModerationOptions, moderation, moderationCategories } from './moderation.js';
 export { type DataFlowOptions, dataFlow } from './provenance/data-flow.js';
 export { freeze } from './provenance/freeze.js';
 export type { TrustedFields } from './provenance/grounds.js';
@@ -6,6 +15,7 @@ export { literalAuthority, type TrustedAuthorityOptions, trustedAuthority } from
 export type { ProvenanceOptions } from './provenance/policy-options.js';
 export { type RuleOfTwoOptions, ruleOfTwo } from './provenance/rule-of-two.js';
 export { type DescribedTool, suggestFlow } from './provenance/suggest-flow.js';
+export type { RefusingAction, RefusingOptions } from './refusing-guardrail.js';
 export type { FindInText, TextFinding, TextPlace } from './text/finding.js';
 export { type TextAction, type TextGuardrailKind, type TextGuardrailOptions, textGuardrail } from './text/text-guardrail.js';
 export type { MappedText } from './unicode/mapped-text.js';

@@ -28,7 +28,11 @@ const longestAnswer = 1_000_000;
 const passing: ReadonlySet<number> = new Set([408, 409, 429]);
 
 /** One result for each text, or one for all parts. Rejects with what says nothing of the input, of the answer's body or of the key. */
-export async function requestModeration(endpoint: ModerationEndpoint, input: ModerationInput, signal: AbortSignal): Promise<readonly ModerationResult[]> {
+export async function requestModeration(
+  endpoint: ModerationEndpoint,
+  input: ModerationInput,
+  signal: AbortSignal,
+): Promise<readonly ModerationResult[]> {
   const { retries = 1 } = endpoint;
   for (let attempt = 0; ; attempt += 1) {
     const answer = await send(endpoint, input, signal);
@@ -90,7 +94,10 @@ async function readBody(response: Response, signal: AbortSignal): Promise<string
   }
 }
 
-function failed(how: string, options: { readonly cause?: unknown; readonly isRetryable: boolean; readonly details?: Readonly<Record<string, unknown>> }): GuardloopError {
+function failed(
+  how: string,
+  options: { readonly cause?: unknown; readonly isRetryable: boolean; readonly details?: Readonly<Record<string, unknown>> },
+): GuardloopError {
   return new GuardloopError('MODEL_FAILED', `The moderation endpoint ${how}.`, options);
 }
 
@@ -145,7 +152,9 @@ function readResult(result: unknown): ModerationResult {
   return {
     isFlagged: flagged,
     categories: mapValues(recordOf(categories), (value) => (typeof value === 'boolean' ? value : value === null ? false : undefined)),
-    scores: mapValues(recordOf(scores), (value) => (typeof value === 'number' && Number.isFinite(value) ? value : value === null ? 0 : undefined)),
+    scores: mapValues(recordOf(scores), (value) =>
+      typeof value === 'number' && Number.isFinite(value) ? value : value === null ? 0 : undefined,
+    ),
   };
 }
 

@@ -60,7 +60,8 @@ const send = (response: ServerResponse, results: unknown): void => {
 const finding =
   (words: Readonly<Record<string, Readonly<Record<string, number>>>>): Answer =>
   ({ body }, response) => {
-    const of = (input: unknown) => Object.assign({}, ...Object.entries(words).flatMap(([word, found]) => (JSON.stringify(input).includes(word) ? [found] : [])));
+    const of = (input: unknown) =>
+      Object.assign({}, ...Object.entries(words).flatMap(([word, found]) => (JSON.stringify(input).includes(word) ? [found] : [])));
     const isText = typeof body.input[0] === 'string';
     send(response, isText ? body.input.map((text) => resultOf(of(text))) : [resultOf(of(body.input))]);
   };
@@ -71,9 +72,18 @@ interface Running extends Partial<ModerationOptions> {
   readonly gives?: unknown;
 }
 async function runWith(baseUrl: string, { input = 'Hello.', turns = [say('Hello to you.')], gives, ...options }: Running = {}) {
-  const fetchPage = defineTool({ name: 'fetch_page', description: 'Fetches.', input: z.object({}), flow: { effect: 'read' }, execute: () => gives });
+  const fetchPage = defineTool({
+    name: 'fetch_page',
+    description: 'Fetches.',
+    input: z.object({}),
+    flow: { effect: 'read' },
+    execute: () => gives,
+  });
   const guardrail = moderation({ apiKey: 'sk-test', baseUrl, retries: 0, on: ['input'], ...options });
-  const result = await run(defineAgent({ name: 'desk', instructions: '', model: scriptedModel(turns), tools: [fetchPage], guardrails: [guardrail] }), input);
+  const result = await run(
+    defineAgent({ name: 'desk', instructions: '', model: scriptedModel(turns), tools: [fetchPage], guardrails: [guardrail] }),
+    input,
+  );
   expect(auditLog(result.log)).toEqual([]);
   return result;
 }
@@ -93,7 +103,11 @@ describe('moderation', () => {
 
   it('refuses what is flagged, and names the categories', async () => {
     const { baseUrl } = await endpoint(finding({ BAD: { violence: 0.9, hate: 0.8 } }));
-    expect(await runWith(baseUrl, { input: 'Something BAD.' })).toMatchObject({ status: 'blocked', by: 'moderation', reason: 'moderation found hate, violence' });
+    expect(await runWith(baseUrl, { input: 'Something BAD.' })).toMatchObject({
+      status: 'blocked',
+      by: 'moderation',
+      reason: 'moderation found hate, violence',
+    });
   });
 
   it('refuses only for the categories that were chosen', async () => {
@@ -110,7 +124,9 @@ describe('moderation', () => {
   });
 
   it('refuses for a category that came to the endpoint later', async () => {
-    const { baseUrl } = await endpoint((_, response) => send(response, [{ ...resultOf(), flagged: true, categories: { ...nothing, extremism: true } }]));
+    const { baseUrl } = await endpoint((_, response) =>
+      send(response, [{ ...resultOf(), flagged: true, categories: { ...nothing, extremism: true } }]),
+    );
     expect(await runWith(baseUrl)).toMatchObject({ status: 'blocked', reason: 'moderation found extremism' });
   });
 
@@ -140,7 +156,10 @@ describe('moderation', () => {
     expect((await runWith(baseUrl, { input: `${'word '.repeat(20_000)}BAD` })).status).toBe('blocked');
     expect(asked.length).toBeGreaterThan(1);
     asked.length = 0;
-    expect(await runWith(baseUrl, { input: 'x'.repeat(200_001) })).toMatchObject({ status: 'blocked', reason: 'it is longer than the 200000 characters that are moderated' });
+    expect(await runWith(baseUrl, { input: 'x'.repeat(200_001) })).toMatchObject({
+      status: 'blocked',
+      reason: 'it is longer than the 200000 characters that are moderated',
+    });
     expect(asked).toEqual([]);
   });
 
@@ -167,7 +186,10 @@ describe('moderation', () => {
       { type: 'image', url: 'https://example.org/bad.png' },
     ];
     const result = await runWith(baseUrl, { on: ['toolOutput'], turns, gives });
-    expect(result.events.find((event) => event.type === 'tool.end')).toMatchObject({ status: 'error', refusal: { reason: 'moderation found sexual' } });
+    expect(result.events.find((event) => event.type === 'tool.end')).toMatchObject({
+      status: 'error',
+      refusal: { reason: 'moderation found sexual' },
+    });
     expect(JSON.stringify(asked.map(({ body }) => body.input))).toContain('A page.');
   });
 
@@ -204,16 +226,22 @@ describe('an endpoint that fails', () => {
     ['gives scores that are no numbers', (_, response) => send(response, [{ ...resultOf(), category_scores: { ...zero, hate: '0' } }])],
     ['gives categories that are no booleans', (_, response) => send(response, [{ ...resultOf(), categories: { ...nothing, hate: 0 } }])],
     ['closes the connection', (_, response) => response.socket?.destroy()],
-    ['breaks its answer off', (_, response) => {
-      response.writeHead(200, { 'content-length': '5000' });
-      response.write('{"results":');
-      setTimeout(() => response.socket?.destroy(), 10);
-    }],
-    ['never ends its answer', (_, response) => {
-      response.writeHead(200);
-      const timer = setInterval(() => response.write('x'.repeat(100_000)), 1);
-      response.on('close', () => clearInterval(timer));
-    }],
+    [
+      'breaks its answer off',
+      (_, response) => {
+        response.writeHead(200, { 'content-length': '5000' });
+        response.write('{"results":');
+        setTimeout(() => response.socket?.destroy(), 10);
+      },
+    ],
+    [
+      'never ends its answer',
+      (_, response) => {
+        response.writeHead(200);
+        const timer = setInterval(() => response.write('x'.repeat(100_000)), 1);
+        response.on('close', () => clearInterval(timer));
+      },
+    ],
     ['sends the key elsewhere', (_, response) => response.writeHead(307, { location: 'http://127.0.0.1:9/v1/moderations' }).end()],
   ];
   it.each(failing)('and %s refuses, with an error that holds nothing of it', async (_, answer) => {
@@ -232,7 +260,14 @@ describe('an endpoint that fails', () => {
     const { baseUrl } = await endpoint((_, response) => response.writeHead(429, { 'x-request-id': 'req_7', 'retry-after': '0' }).end());
     const failures: unknown[] = [];
     await runWith(baseUrl, { onFailure: (error) => failures.push(error) });
-    expect(failures).toMatchObject([{ code: 'MODEL_FAILED', message: 'The moderation endpoint answered with status 429.', details: { status: 429, requestId: 'req_7' }, isRetryable: true }]);
+    expect(failures).toMatchObject([
+      {
+        code: 'MODEL_FAILED',
+        message: 'The moderation endpoint answered with status 429.',
+        details: { status: 429, requestId: 'req_7' },
+        isRetryable: true,
+      },
+    ]);
   });
 
   it('is asked again where that may help, and not where it cannot', async () => {

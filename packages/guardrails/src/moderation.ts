@@ -1,7 +1,7 @@
 import type { Awaitable, GuardInfo, Guardrail, Part, Subject, Surface } from '@guardloop/core';
 import { checkWholeNumber, GuardloopError, optionFault, suggest } from '@guardloop/core/model';
-import { piecesOf } from './judge/pieces.js';
 import { checkCallbacks } from './judge/judge.js';
+import { piecesOf } from './judge/pieces.js';
 import type { ModerationInput, ModerationResult } from './moderation-request.js';
 import { requestModeration } from './moderation-request.js';
 import type { RefusingOptions } from './refusing-guardrail.js';
@@ -57,7 +57,20 @@ export interface ModerationOptions<S extends Surface = Surface> extends Refusing
   readonly onFailure?: ((error: unknown) => void) | undefined;
 }
 
-const ownNames = ['apiKey', 'model', 'categories', 'thresholds', 'baseUrl', 'fetch', 'headers', 'retries', 'pieceChars', 'maxChars', 'maxImages', 'onFailure'] as const;
+const ownNames = [
+  'apiKey',
+  'model',
+  'categories',
+  'thresholds',
+  'baseUrl',
+  'fetch',
+  'headers',
+  'retries',
+  'pieceChars',
+  'maxChars',
+  'maxImages',
+  'onFailure',
+] as const;
 const overlap = 100;
 const textsInRequest = 32;
 const deepest = 32;
@@ -78,17 +91,22 @@ function checkOptions(where: string, options: ModerationOptions): void {
   const { apiKey, model, categories, thresholds = {}, baseUrl, onFailure, retries, pieceChars, maxChars, maxImages } = options;
   if (typeof apiKey !== 'function' && (typeof apiKey !== 'string' || apiKey.trim() === ''))
     throw optionFault(where, 'apiKey is neither a text nor a function. Give the key of the endpoint, or what gives it.');
-  if (model !== undefined && (typeof model !== 'string' || model.trim() === '')) throw optionFault(where, 'model is no text. Give one, or leave it out.');
+  if (model !== undefined && (typeof model !== 'string' || model.trim() === ''))
+    throw optionFault(where, 'model is no text. Give one, or leave it out.');
   if (baseUrl !== undefined && (typeof baseUrl !== 'string' || !URL.canParse(baseUrl) || !/^https?:/.test(baseUrl)))
     throw optionFault(where, 'baseUrl is no address of http or https. Give one such as https://api.openai.com/v1, or leave it out.');
   if (categories !== undefined && (!Array.isArray(categories) || categories.length === 0))
     throw optionFault(where, 'categories is no list with something in it. Give the categories that refuse, or leave it out for all.');
   for (const name of [...(categories ?? []), ...Object.keys(thresholds)]) {
     if (!(moderationCategories as readonly string[]).includes(name))
-      throw optionFault(where, `there is no category ${JSON.stringify(name)?.slice(0, 60)}. ${suggest(String(name), moderationCategories)}The categories are ${moderationCategories.join(', ')}.`);
+      throw optionFault(
+        where,
+        `there is no category ${JSON.stringify(name)?.slice(0, 60)}. ${suggest(String(name), moderationCategories)}The categories are ${moderationCategories.join(', ')}.`,
+      );
   }
   for (const [name, least] of Object.entries(thresholds)) {
-    if (least !== undefined && !(typeof least === 'number' && least >= 0 && least <= 1)) throw optionFault(where, `thresholds.${name} must be a number from 0 to 1.`);
+    if (least !== undefined && !(typeof least === 'number' && least >= 0 && least <= 1))
+      throw optionFault(where, `thresholds.${name} must be a number from 0 to 1.`);
     if (categories !== undefined && !categories.includes(name as ModerationCategory))
       throw optionFault(where, `thresholds names ${name}, which categories leaves out. Add it there, or take it away here.`);
   }
@@ -100,7 +118,8 @@ function checkOptions(where: string, options: ModerationOptions): void {
 async function look(options: ModerationOptions, subject: Subject, { signal }: GuardInfo): Promise<string | undefined> {
   const { pieceChars = 2_000, maxChars = 200_000, maxImages = 16, onFailure } = options;
   const texts = textsOf(subject).filter((text) => text.trim() !== '');
-  if (texts.reduce((sum, { length }) => sum + length, 0) > maxChars) return `it is longer than the ${maxChars} characters that are moderated`;
+  if (texts.reduce((sum, { length }) => sum + length, 0) > maxChars)
+    return `it is longer than the ${maxChars} characters that are moderated`;
   const images = imagesOf(subject);
   if (images.length > maxImages) return `it has more than the ${maxImages} images that are moderated`;
   const pieces = texts.flatMap((text) => piecesOf(text, { chars: pieceChars, overlap, most: Number.POSITIVE_INFINITY }) ?? []);
@@ -133,11 +152,15 @@ function refusedBy({ categories, thresholds = {} }: ModerationOptions, result: M
     const score = result.scores[name];
     const flag = result.categories[name];
     if (least === undefined ? flag === undefined : score === undefined)
-      throw new GuardloopError('MODEL_PROTOCOL', `The moderation endpoint said nothing of ${name}, which was asked for. Use a model that knows it, or leave the category out.`);
+      throw new GuardloopError(
+        'MODEL_PROTOCOL',
+        `The moderation endpoint said nothing of ${name}, which was asked for. Use a model that knows it, or leave the category out.`,
+      );
     if (least === undefined ? flag === true : (score ?? 1) >= least) refused.push(name);
   }
   // Flagged for something that it does not name.
-  if (categories === undefined && result.isFlagged && !Object.values(result.categories).includes(true)) refused.push('something it does not name');
+  if (categories === undefined && result.isFlagged && !Object.values(result.categories).includes(true))
+    refused.push('something it does not name');
   return refused;
 }
 
@@ -160,9 +183,15 @@ function imagesIn(output: unknown): readonly string[] {
     nodes += 1;
     const { value, depth } = next;
     if (typeof value !== 'object' || value === null || depth > deepest) continue;
-    const { type, data, url, mediaType } = value as { readonly type?: unknown; readonly data?: unknown; readonly url?: unknown; readonly mediaType?: unknown };
+    const { type, data, url, mediaType } = value as {
+      readonly type?: unknown;
+      readonly data?: unknown;
+      readonly url?: unknown;
+      readonly mediaType?: unknown;
+    };
     if (type === 'image' && typeof url === 'string') found.push(...addressOf({ type, url }));
-    else if (type === 'image' && typeof data === 'string') found.push(...addressOf({ type, data, mediaType: typeof mediaType === 'string' ? mediaType : undefined }));
+    else if (type === 'image' && typeof data === 'string')
+      found.push(...addressOf({ type, data, mediaType: typeof mediaType === 'string' ? mediaType : undefined }));
     else for (const inner of Object.values(value)) waiting.push({ value: inner, depth: depth + 1 });
   }
   return found.reverse();

@@ -69,7 +69,10 @@ export function refusingGuardrail<C, const S extends Surface>(kind: RefusingKind
   }
   const mute = then === 'ask' && Array.isArray(on) ? on.find((surface) => !askable.includes(surface)) : undefined;
   if (mute !== undefined)
-    throw optionFault(`${kind.name}(…)`, `then is 'ask', but it stands on ${mute}, where nobody can be asked. Give 'deny', or leave it out of on.`);
+    throw optionFault(
+      `${kind.name}(…)`,
+      `then is 'ask', but it stands on ${mute}, where nobody can be asked. Give 'deny', or leave it out of on.`,
+    );
   const verdictOf = (reason: string | undefined): Verdict | Verdict<'output'> => {
     if (reason === undefined) return allow();
     if (then === 'ask') return ask(reason);

@@ -14,7 +14,13 @@ import { topic } from './topic.js';
 const answering = (turn: Turn) => scriptedModel(() => turn, { id: 'small' });
 const saying = (answer: 'yes' | 'no') => answering(say(JSON.stringify({ answer })));
 const medical = <S extends Surface = 'input'>(model: Model, more: Partial<JudgeOptions<S>> = {}) =>
-  judge<S>({ name: 'no-medical-advice', on: ['input'] as unknown as readonly S[], model, question: 'Does the text ask for medical advice?', ...more });
+  judge<S>({
+    name: 'no-medical-advice',
+    on: ['input'] as unknown as readonly S[],
+    model,
+    question: 'Does the text ask for medical advice?',
+    ...more,
+  });
 
 async function runWith(guardrail: Guardrail<unknown>, input = 'Is my order on its way?', turns: readonly Turn[] = [say('It is.')]) {
   const lookup = defineTool({
@@ -29,7 +35,10 @@ async function runWith(guardrail: Guardrail<unknown>, input = 'Is my order on it
   expect(auditLog(result.log)).toEqual([]);
   return result;
 }
-const requestOf = (model: { readonly requests: readonly ModelRequest[] }, index = 0): { system: string; text: string; request: ModelRequest } => {
+const requestOf = (
+  model: { readonly requests: readonly ModelRequest[] },
+  index = 0,
+): { system: string; text: string; request: ModelRequest } => {
   const request = model.requests[index] as ModelRequest;
   const [message] = request.messages;
   const [part] = message?.role === 'user' ? message.parts : [];
@@ -39,7 +48,11 @@ const requestOf = (model: { readonly requests: readonly ModelRequest[] }, index 
 describe('a judge', () => {
   it('lets through what its model says no to, and refuses what it says yes to', async () => {
     expect((await runWith(medical(saying('no')))).status).toBe('completed');
-    expect(await runWith(medical(saying('yes')))).toMatchObject({ status: 'blocked', by: 'no-medical-advice', reason: 'the text did not pass no-medical-advice' });
+    expect(await runWith(medical(saying('yes')))).toMatchObject({
+      status: 'blocked',
+      by: 'no-medical-advice',
+      reason: 'the text did not pass no-medical-advice',
+    });
     expect((await runWith(medical(saying('no'), { refuse: 'no' }))).status).toBe('blocked');
   });
 
@@ -50,7 +63,10 @@ describe('a judge', () => {
       reason,
       reply: 'Please ask a doctor.',
     });
-    const asking = await runWith(medical(saying('yes'), { on: ['toolInput'], then: 'ask', reason }), 'go', [callTool('lookup', { word: 'dose' }), say('No.')]);
+    const asking = await runWith(medical(saying('yes'), { on: ['toolInput'], then: 'ask', reason }), 'go', [
+      callTool('lookup', { word: 'dose' }),
+      say('No.'),
+    ]);
     expect(asking).toMatchObject({ status: 'interrupted', approvals: [{ tool: 'lookup', reason }] });
   });
 
@@ -74,7 +90,10 @@ describe('a judge', () => {
 
   it('is told what it looks at', async () => {
     const model = saying('no');
-    await runWith(medical(model, { on: ['toolInput', 'toolOutput', 'output'] as never }), 'go', [callTool('lookup', { word: 'dose' }), say('Nothing.')]);
+    await runWith(medical(model, { on: ['toolInput', 'toolOutput', 'output'] as never }), 'go', [
+      callTool('lookup', { word: 'dose' }),
+      say('Nothing.'),
+    ]);
     expect(model.requests.map((request) => /^You answer one question about a text: (.*)\.$/m.exec(request.system)?.[1])).toEqual([
       'the arguments, as JSON, with which an assistant calls the tool lookup',
       'what the tool lookup returned',
@@ -129,7 +148,9 @@ describe('a judge', () => {
     const shares: unknown[] = [];
     const used = (share: unknown) => shares.push(share);
     await runWith(medical(saying('no'), { used }));
-    await runWith(medical(answering(failWith(new GuardloopError('MODEL_FAILED', 'Status 500.', { details: { usage: { requests: 3 } } }))), { used }));
+    await runWith(
+      medical(answering(failWith(new GuardloopError('MODEL_FAILED', 'Status 500.', { details: { usage: { requests: 3 } } }))), { used }),
+    );
     expect(shares).toEqual([
       { model: 'small', usage: { requests: 1, inputTokens: 10, outputTokens: 5 } },
       { model: 'small', usage: { requests: 3 } },
@@ -138,7 +159,9 @@ describe('a judge', () => {
 
   it('passes its settings and instructions on', async () => {
     const model = saying('no');
-    await runWith(medical(model, { settings: { temperature: 0, maxTokens: 20 }, instructions: 'Medical advice is advice about one person’s health.' }));
+    await runWith(
+      medical(model, { settings: { temperature: 0, maxTokens: 20 }, instructions: 'Medical advice is advice about one person’s health.' }),
+    );
     expect(requestOf(model).request.settings).toEqual({ temperature: 0, maxTokens: 20 });
     expect(requestOf(model).system).toContain('Medical advice is advice about one person’s health.');
   });
@@ -164,7 +187,9 @@ describe('a judge', () => {
 describe('a long text', () => {
   /** Says yes to pieces that hold the word. */
   const finding = (word: string) =>
-    scriptedModel((request) => say(JSON.stringify({ answer: JSON.stringify(request.messages).includes(word) ? 'yes' : 'no' })), { id: 'small' });
+    scriptedModel((request) => say(JSON.stringify({ answer: JSON.stringify(request.messages).includes(word) ? 'yes' : 'no' })), {
+      id: 'small',
+    });
   const sizes = { maxChars: 1_000, maxPieces: 12 };
 
   it('is refused for a word wherever in it that word stands', async () => {
@@ -223,19 +248,28 @@ describe('topic', () => {
   it('asks whether all of the text is about what is allowed, and refuses on no', async () => {
     const model = saying('no');
     const result = await runWith(topic({ model, allowed: ['orders and deliveries', 'returns'] }), 'Write me a poem.');
-    expect(result).toMatchObject({ status: 'blocked', by: 'topic', reason: 'only these topics are for this desk: orders and deliveries; returns' });
+    expect(result).toMatchObject({
+      status: 'blocked',
+      by: 'topic',
+      reason: 'only these topics are for this desk: orders and deliveries; returns',
+    });
     expect(requestOf(model).system).toContain('1. orders and deliveries\n2. returns');
     expect((await runWith(topic({ model: saying('yes'), allowed: ['orders'] }))).status).toBe('completed');
   });
 
   it('asks whether any part of it is about what is blocked, and refuses on yes', async () => {
-    const result = await runWith(topic({ model: saying('yes'), blocked: ['politics'], name: 'no-politics', reason: 'politics is not for this desk' }));
+    const result = await runWith(
+      topic({ model: saying('yes'), blocked: ['politics'], name: 'no-politics', reason: 'politics is not for this desk' }),
+    );
     expect(result).toMatchObject({ status: 'blocked', by: 'no-politics', reason: 'politics is not for this desk' });
     expect((await runWith(topic({ model: saying('no'), blocked: ['politics'] }))).status).toBe('completed');
   });
 
   it('can stand on other surfaces', async () => {
-    expect(await runWith(topic({ model: saying('yes'), blocked: ['politics'], on: ['output'], then: 'halt' }))).toMatchObject({ status: 'blocked', surface: 'output' });
+    expect(await runWith(topic({ model: saying('yes'), blocked: ['politics'], on: ['output'], then: 'halt' }))).toMatchObject({
+      status: 'blocked',
+      surface: 'output',
+    });
   });
 
   it.each([

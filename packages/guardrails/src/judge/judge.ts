@@ -38,7 +38,13 @@ export interface JudgeOptions<S extends Surface = Surface> extends JudgeBase<S> 
   readonly refuse?: 'yes' | 'no' | undefined;
 }
 
-export const judgeBaseNames = ['instructions', 'reason', 'words', 'maxChars', 'maxPieces'] as const satisfies readonly (keyof JudgeBase<Surface>)[];
+export const judgeBaseNames = [
+  'instructions',
+  'reason',
+  'words',
+  'maxChars',
+  'maxPieces',
+] as const satisfies readonly (keyof JudgeBase<Surface>)[];
 const overlap = 500;
 const longestQuestion = 8_000;
 const longestWords = 200;
@@ -53,7 +59,7 @@ export function judge<const S extends Surface>(options: JudgeOptions<S>): Guardr
   checkRefusingOptions(own, options);
   const where = `judge(${typeof options.name === 'string' ? options.name : '…'})`;
   if (options.name === undefined) throw optionFault(where, 'it has no name. Give one that says what it looks for, such as off-topic.');
-  if (options.on === undefined) throw optionFault(where, 'it stands on no surface. Give on, such as [\'input\'].');
+  if (options.on === undefined) throw optionFault(where, "it stands on no surface. Give on, such as ['input'].");
   return judgeOf({ ...own, name: options.name, where }, options);
 }
 
@@ -69,7 +75,10 @@ export function judgeOf<S extends Surface>(kind: JudgeKind, options: JudgeOption
   const { where } = kind;
   checkJudge(where, options);
   const { reason = `the text did not pass ${options.name}`, refuse = 'yes' } = options;
-  return refusingGuardrail<unknown, S>({ ...kind, on: options.on, reason: (subject, info) => look({ ...options, reason, refuse }, subject, info) }, options);
+  return refusingGuardrail<unknown, S>(
+    { ...kind, on: options.on, reason: (subject, info) => look({ ...options, reason, refuse }, subject, info) },
+    options,
+  );
 }
 
 /** Throws CONFIG_INVALID for options of a judge that do not fit. */
@@ -77,11 +86,17 @@ function checkJudge(where: string, options: JudgeOptions): void {
   const { model, question, refuse, words, instructions, reason, settings, maxChars, maxPieces, used, onFailure } = options;
   checkModel(where, model);
   if (typeof question !== 'string' || question.trim() === '' || question.length > longestQuestion)
-    throw optionFault(where, `question is no text of 1 to ${longestQuestion} characters. Give a question about the text that yes or no answers.`);
-  if (refuse !== undefined && refuse !== 'yes' && refuse !== 'no') throw optionFault(where, "refuse is neither 'yes' nor 'no'. Give the answer that refuses.");
-  if (words !== undefined && words !== 'never' && words !== 'reason') throw optionFault(where, "words is neither 'never' nor 'reason'. Give one, or leave it out.");
+    throw optionFault(
+      where,
+      `question is no text of 1 to ${longestQuestion} characters. Give a question about the text that yes or no answers.`,
+    );
+  if (refuse !== undefined && refuse !== 'yes' && refuse !== 'no')
+    throw optionFault(where, "refuse is neither 'yes' nor 'no'. Give the answer that refuses.");
+  if (words !== undefined && words !== 'never' && words !== 'reason')
+    throw optionFault(where, "words is neither 'never' nor 'reason'. Give one, or leave it out.");
   for (const [name, text] of Object.entries({ instructions, reason }))
-    if (text !== undefined && (typeof text !== 'string' || text.trim() === '')) throw optionFault(where, `${name} is no text. Give one, or leave it out.`);
+    if (text !== undefined && (typeof text !== 'string' || text.trim() === ''))
+      throw optionFault(where, `${name} is no text. Give one, or leave it out.`);
   checkCallbacks(where, { used, onFailure });
   checkDefaultSettings(where, settings);
   checkWholeNumber(where, { maxChars }, 2 * overlap);

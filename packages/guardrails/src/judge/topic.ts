@@ -30,7 +30,8 @@ export function topic<const S extends Surface = 'input'>(options: TopicOptions<S
   const kind = { name: 'topic', where: 'topic(…)', options: [...askingOptionNames, ...judgeBaseNames, ...ownNames] };
   checkRefusingOptions(kind, options);
   const { allowed, blocked, ...rest } = options;
-  if ((allowed === undefined) === (blocked === undefined)) throw optionFault(kind.where, 'give either allowed or blocked: a list of topics.');
+  if ((allowed === undefined) === (blocked === undefined))
+    throw optionFault(kind.where, 'give either allowed or blocked: a list of topics.');
   const topics: unknown = allowed ?? blocked;
   const which = allowed === undefined ? 'blocked' : 'allowed';
   if (!isListOfTexts(topics)) throw optionFault(kind.where, `${which} is no list of texts. Give the topics, each in a few words.`);
@@ -38,7 +39,11 @@ export function topic<const S extends Surface = 'input'>(options: TopicOptions<S
     ...rest,
     name: rest.name ?? 'topic',
     on: rest.on ?? (['input'] as readonly Surface[] as readonly S[]),
-    reason: rest.reason ?? (which === 'allowed' ? `only these topics are for this desk: ${topics.join('; ')}` : 'the text is about a topic that is not for this desk'),
+    reason:
+      rest.reason ??
+      (which === 'allowed'
+        ? `only these topics are for this desk: ${topics.join('; ')}`
+        : 'the text is about a topic that is not for this desk'),
     question: which === 'allowed' ? allowedQuestion(topics) : blockedQuestion(topics),
     refuse: which === 'allowed' ? 'no' : 'yes',
   });
