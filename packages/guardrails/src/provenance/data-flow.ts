@@ -4,7 +4,7 @@ import type { Evidence } from './evidence.js';
 import { EvidenceReader } from './evidence.js';
 import type { TrustedFields } from './grounds.js';
 import { isInTrusted, readTrust, ungrounded } from './grounds.js';
-import { saysWord, waysToAsk } from './intent.js';
+import { waysToAsk } from './intent.js';
 import { isLinkPointedTo, linksIn } from './links.js';
 import { isPointedTo } from './pointed-records.js';
 import { areOnlyOnesOf } from './pointed-texts.js';
@@ -104,7 +104,7 @@ class Question {
       return `${tool} was not asked for: nothing of its kind stands in the user's words, and ${sourcesOf(this.info)} were read`;
     const authority = argumentValues(raw, flow.authority);
     const left = authority.filter((value) => !this.isVouched(value) && !(isReading && this.isLink(value)));
-    if (left.length > 0 && !(this.rules.pointing && !isReading && areOnlyOnesOf(this.evidence, left))) {
+    if (left.length > 0 && !(!isReading && this.areInNamedText(left, authority.length - left.length))) {
       const sources = this.rules.pointing
         ? "the user's own words, a trusted source, or a record that the user named"
         : "the user's own words or a trusted source";
@@ -125,8 +125,12 @@ class Question {
     if (own.some((words) => this.evidence.user.has(words))) return true;
     const ways = waysToAsk(tool);
     if (ways === undefined) return own.length === 0;
-    for (const way of ways) if (saysWord(this.evidence.asked, way)) return true;
+    for (const way of ways) if (this.evidence.asked.has(way)) return true;
     return false;
+  }
+
+  private areInNamedText(values: readonly ArgumentValue[], others: number): boolean {
+    return this.rules.pointing && this.call.flow.authority !== 'all' && areOnlyOnesOf(this.evidence, { values, others });
   }
 
   private isVouched(value: ArgumentValue): boolean {

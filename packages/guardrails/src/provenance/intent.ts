@@ -81,22 +81,45 @@ export function waysToAsk(tool: string): ReadonlySet<string> | undefined {
 /** To change or delete a payment is asked for as any change is. */
 const isChange = ({ verbs }: Family): boolean => verbs.includes('update') || verbs.includes('delete');
 
+/** Verbs that are as often nouns: “the email”, “a tweet”, “my order”. */
+const doubtful = new Set(
+  words(
+    'email e-mail mail message post comment tweet dm text ping contact order transfer refund wire deposit purchase trade charge book plan note record log draft block schedule set start share access call lock answer request report review update change fix switch mark shift push register store tip split buy sell copy pass play ring turn lower open close move edit ban drop leave trash cover return',
+  ),
+);
+/** Before a verb that asks: “please …”, “and …”, “to …”, “can you …”. */
+const before = new Set(
+  words(
+    "please to and then or also just now you i we they he she must should can could would will shall let's lets not never but kindly finally first second next don't help do so",
+  ),
+);
+
 /**
- * The words of a text that may ask for something to be done to the world: without those said of the assistant's own answer (“tell me”,
- * “give us a summary”). Lower case.
+ * The words of a text that may ask for something to be done to the world, in their plain form or with -ing: of those that may as well be nouns
+ * only where a request has its verb, at the beginning of a sentence or after “please”, “and”, “to”, “you”; none that is said of the assistant's
+ * own answer (“tell me”, “give us a summary”). Lower case.
  */
 export function askingWords(text: string): readonly string[] {
-  const all = text.toLowerCase().match(/[\p{L}\p{M}\p{N}'-]+/gu) ?? [];
-  return all.filter((_, index) => all[index + 1] !== 'me' && all[index + 1] !== 'us');
+  const found: string[] = [];
+  let last = '';
+  let lastEnd = 0;
+  const all = [...text.toLowerCase().matchAll(/[\p{L}\p{M}\p{N}'’-]+/gu)];
+  for (const [index, { 0: word, index: at }] of all.entries()) {
+    const next = all[index + 1]?.[0];
+    const opens = last === '' || before.has(last) || /[.!?:;,\n]|\d/.test(text.slice(lastEnd, at) + last.slice(-1));
+    last = word;
+    lastEnd = at + word.length;
+    if (next === 'me' || next === 'us') continue;
+    if (!doubtful.has(word) || opens) found.push(word);
+    const plain = withoutIng(word);
+    if (plain !== undefined) for (const each of plain) if (!doubtful.has(each)) found.push(each);
+  }
+  return found;
 }
 
-const endings = ['', 's', 'es', 'd', 'ed', 'ing'];
-/** Whether a text has a word, in a usual English form. */
-export function saysWord(textWords: ReadonlySet<string>, word: string): boolean {
-  const stem = word.endsWith('e') ? word.slice(0, -1) : word;
-  return (
-    textWords.has(word) ||
-    endings.some((ending) => textWords.has(word + ending) || textWords.has(stem + ending)) ||
-    textWords.has(`${word}${word.at(-1)}ing`)
-  );
+/** `send` of `sending`, `delet` and `delete` of `deleting`, `cancel` of `cancelling`. */
+function withoutIng(word: string): readonly string[] | undefined {
+  if (!word.endsWith('ing') || word.length < 6) return undefined;
+  const stem = word.slice(0, -3);
+  return [stem, `${stem}e`, ...(stem.at(-1) === stem.at(-2) ? [stem.slice(0, -1)] : [])];
 }

@@ -14,9 +14,14 @@ const packed = (text: string): string => text.replace(/[\s-]/g, '').toUpperCase(
 /**
  * Whether all these values stand in one plain text (a file, a page) that answers a call about something the user named, each as the only one
  * of its kind there: e-mail address, link, account number, amount. A text that names two is no ground: an order that somebody hides in it, with
- * an account of its own, takes the licence away. Prose in a field of a record is none either: descriptions and messages are written by others.
+ * an account of its own, takes the licence away. One value alone says too little: `others` are arguments of the call that other sources vouch
+ * for, or there are values of two kinds, as on a bill. Prose in a field of a record is no such text: descriptions and messages are written by others.
  */
-export function areOnlyOnesOf(evidence: Evidence, values: readonly ArgumentValue[]): boolean {
+export function areOnlyOnesOf(
+  evidence: Evidence,
+  { values, others }: { readonly values: readonly ArgumentValue[]; readonly others: number },
+): boolean {
+  if (others === 0 && new Set(values.map(({ value }) => kindOf(value))).size < 2) return false;
   return evidence.results.some(
     (result) => result.json === undefined && isOfUser(evidence, result) && values.every(({ value }) => isOnlyOne(result.content, value)),
   );

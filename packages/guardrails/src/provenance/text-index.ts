@@ -42,7 +42,8 @@ export class TextIndex {
     this.text += `\n${text}`;
     this.lower += `\n${text.toLowerCase()}`;
     this.packed += `\n${compact(text)}`;
-    for (const [token] of text.matchAll(numberToken)) {
+    for (const { 0: token, index } of text.matchAll(numberToken)) {
+      if (inWord.test(charBefore(text, index)) || inWord.test(charAt(text, index + token.length))) continue;
       const number = readNumber(token);
       if (number !== undefined) this.numbers.add(number);
     }
