@@ -11,6 +11,7 @@ export { partial } from './define/partial.js';
 export { definePolicy } from './define/policy.js';
 export { defineTool } from './define/tool.js';
 export { toolError } from './define/tool-error.js';
+export { fitsPattern } from './define/tool-pattern.js';
 export type {
   Agent,
   AgentDef,

@@ -8,6 +8,36 @@ export { detectLanguage, type LanguageOptions, language } from './language.js';
 export { type LeakOptions, leak } from './leak.js';
 export { type LengthOptions, type LengthUnit, length } from './length.js';
 export { type ModerationCategory, type ModerationOptions, moderation, moderationCategories } from './moderation.js';
+export type { DeadRule } from './policy/dead-rules.js';
+export {
+  type CallToExplain,
+  type ExplainedCondition,
+  type ExplainedLimit,
+  type ExplainedRule,
+  explainPolicy,
+  type PolicyExplanation,
+} from './policy/explain.js';
+export { type LimitEntry, type LimitStore, memoryLimits, type Reservation } from './policy/limit-store.js';
+export { deadRules, limitObserver, type PolicyFromOptions, policyFrom } from './policy/policy-from.js';
+export { policySchema } from './policy/policy-schema.js';
+export type { CelCompiler } from './policy/read-condition.js';
+export type {
+  CallTests,
+  Condition,
+  ContextValue,
+  Day,
+  DuringData,
+  FieldValue,
+  LimitData,
+  Operand,
+  OverAction,
+  PolicyData,
+  PolicyRuleData,
+  Scalar,
+  SpendData,
+  Tests,
+  UrlData,
+} from './policy/types.js';
 export { type DataFlowOptions, dataFlow } from './provenance/data-flow.js';
 export { freeze } from './provenance/freeze.js';
 export type { TrustedFields } from './provenance/grounds.js';

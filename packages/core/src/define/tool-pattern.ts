@@ -3,7 +3,7 @@ const allowed = /^[a-zA-Z0-9_*-]{1,64}$/;
 /** A tool's name, or a pattern of names in which `*` stands for any number of characters. */
 export const isToolPattern = (value: unknown): value is string => typeof value === 'string' && allowed.test(value);
 
-/** Whether a tool's name fits a pattern. */
+/** Whether a tool's name fits a name or a pattern, in which `*` stands for any number of characters. In time that grows with the name alone. */
 export function fitsPattern(pattern: string, name: string): boolean {
   const pieces = pattern.split('*');
   const [head = ''] = pieces;

@@ -1,0 +1,68 @@
+import { parseDocument, visit } from 'yaml';
+import type { Place } from './fault.js';
+import { fault, isPlainObject, told } from './fault.js';
+
+const longestText = 262_144;
+const mostValues = 100_000;
+const deepest = 40;
+
+/** The plain value of a policy, given as a value or as JSON or YAML text. Throws CONFIG_INVALID. */
+export function readSource(source: unknown, place: Place): unknown {
+  const value = typeof source === 'string' ? parseText(source, place) : source;
+  if (!isPlainObject(value))
+    fault(place, `${told(value)} is no policy. Give an object with name, rules and otherwise, or its JSON or YAML.`);
+  return copyPlain(value, place);
+}
+
+/** JSON is YAML too; read as YAML, a name that stands twice is found. */
+function parseText(text: string, place: Place): unknown {
+  if (text.length > longestText)
+    fault(place, `the text has ${text.length} characters; at most ${longestText} are read. Divide the policy.`);
+  try {
+    const document = parseDocument(text, {
+      version: '1.2',
+      schema: 'core',
+      strict: true,
+      uniqueKeys: true,
+      merge: false,
+      customTags: null,
+      logLevel: 'silent',
+      prettyErrors: true,
+    });
+    const [problem] = [...document.errors, ...document.warnings];
+    if (problem) {
+      const [start] = problem.linePos ?? [];
+      fault(place, `the text cannot be read${start ? ` at line ${start.line}, column ${start.col}` : ''}: ${wordsOf(problem.message)}.`);
+    }
+    visit(document, {
+      Alias: () => fault(place, 'the text has an alias (*name). Write the value out where it is meant.'),
+      Node: (_key, node) => {
+        if ('anchor' in node && node.anchor) fault(place, 'the text has an anchor (&name). Write the value out where it is meant.');
+      },
+    });
+    return document.toJS({ maxAliasCount: 0 }) as unknown;
+  } catch (thrown) {
+    if (thrown instanceof Error && 'code' in thrown) throw thrown;
+    return fault(place, 'the text cannot be read: it is nested too deep, or is no JSON or YAML.');
+  }
+}
+
+/** The first sentence of a message: what follows quotes the text. */
+const wordsOf = (message: string): string => (message.split(/ at line |\n/)[0] ?? '').replace(/[.:]$/, '');
+
+/** A copy. Throws CONFIG_INVALID for what is no plain data, and for too much of it. */
+function copyPlain(root: unknown, place: Place): unknown {
+  let count = 0;
+  const copy = (value: unknown, depth: number): unknown => {
+    count += 1;
+    if (count > mostValues || depth > deepest) fault(place, `the policy is too large: at most ${mostValues} values, ${deepest} deep.`);
+    if (value === null || ['string', 'number', 'boolean', 'undefined'].includes(typeof value)) return value;
+    if (Array.isArray(value)) return Array.from(value, (each) => copy(each, depth + 1));
+    if (isPlainObject(value)) return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, copy(each, depth + 1)]));
+    return fault(
+      place,
+      `${told(value)} stands in it that is no plain data. Policies as data hold texts, numbers, true, false, lists and objects.`,
+    );
+  };
+  return copy(root, 0);
+}
