@@ -1,4 +1,5 @@
 export { defineAgent } from './define/agent.js';
+export { aroundTool } from './define/around-tool.js';
 export { asTool } from './define/as-tool.js';
 export { withContext } from './define/context.js';
 export { type Coverage, type CoverageOptions, coverage, type StrictCoverage } from './define/coverage.js';
@@ -17,6 +18,8 @@ export type {
   AgentDef,
   Allow,
   Answer,
+  AroundInfo,
+  AroundTool,
   AskVerdict,
   AsToolOptions,
   Awaitable,

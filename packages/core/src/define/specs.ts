@@ -5,6 +5,7 @@ import type { CompiledSchema } from '../schema.js';
 import type { ErrorClass, GuardEntry, Limits, LogEvent, Surface } from '../state/events.js';
 import type { Breaker } from './breaker.js';
 import type {
+  AroundTool,
   Awaitable,
   CallInfo,
   ChildRun,
@@ -74,6 +75,12 @@ export interface ToolSpec {
   readonly strict: boolean | 'auto';
   /** Set by `asTool`. */
   readonly agent: AgentToolSpec | undefined;
+  /** Set by `aroundTool`. */
+  readonly around?: AroundSpec | undefined;
+}
+export interface AroundSpec {
+  readonly input: AroundTool['input'];
+  readonly text: AroundTool['text'];
 }
 export interface RetrySpec {
   readonly attempts: number;

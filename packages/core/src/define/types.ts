@@ -306,6 +306,22 @@ export interface Tool<in C = never, out N extends string = string, out I = unkno
   readonly description: string;
   readonly [types]: { context(context: C): void; readonly input: I; readonly answers: A };
 }
+/** What is put around a tool is told this of a call. */
+export interface AroundInfo<out C = unknown> extends Pick<ToolInfo<C>, 'context' | 'run' | 'agent' | 'callId'> {}
+/** What {@link aroundTool} puts around a tool's `execute`. */
+export interface AroundTool<in C = unknown> {
+  /**
+   * Makes of the parsed input what `execute` is given, before each attempt; what is logged, guarded and approved stays as it was. What it
+   * throws is the tool's failure, and `execute` is not called.
+   */
+  readonly input?: ((input: unknown, info: AroundInfo<C>) => Awaitable<unknown>) | undefined;
+  /**
+   * Makes of each text that the tool gives another one, before anybody is shown it, guardrails included: of a result and its details (in
+   * structured ones each string, name of a field and number), of words of failure, of the brief of a handoff. If it throws, or gives no text,
+   * the result is withheld. Words for `progress` are left out, since they cannot wait for it.
+   */
+  readonly text?: ((text: string, info: AroundInfo<C>) => Awaitable<string>) | undefined;
+}
 /** A result with details for the application beside what the model sees. Made by {@link withDetails}. */
 export interface Detailed<out R = unknown, out D = unknown> {
   readonly [types]: { readonly kind: 'detailed'; readonly output: R; readonly details: D };

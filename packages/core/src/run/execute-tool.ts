@@ -2,6 +2,7 @@ import type { ToolSpec } from '../define/specs.js';
 import { isFinal, readToolError } from '../define/tool-error.js';
 import type { JsonObject } from '../model/types.js';
 import type { CallEnd, ErrorClass } from '../state/events.js';
+import { aroundInfo } from './around-output.js';
 import type { RunHandle, Settled } from './handle.js';
 import { graceMs } from './handle.js';
 import { isPromise } from './is-promise.js';
@@ -33,13 +34,14 @@ class CallInfo {
   isOver = false;
   readonly #handle: RunHandle;
   readonly #tool: string;
-  constructor(
-    handle: RunHandle,
-    tool: string,
-    readonly callId: string,
-  ) {
+  /** Its texts are made into others before they are shown. */
+  readonly #isAround: boolean;
+  readonly callId: string;
+  constructor({ handle, tool, call }: OpenCall) {
     this.#handle = handle;
-    this.#tool = tool;
+    this.#tool = tool.name;
+    this.#isAround = tool.around?.text !== undefined;
+    this.callId = call.call.id;
   }
   get context(): unknown {
     return this.#handle.root.context;
@@ -52,7 +54,7 @@ class CallInfo {
   /** Nobody judges a note. A step says too little to need that; words are left out where a guardrail stands on the tool's output. */
   #shown(note: string | number): { readonly step?: number; readonly note?: string } {
     if (typeof note === 'number' && note >= 0 && note <= mostSteps) return { step: note };
-    const isGuarded = guardsOfTool(standNow(this.#handle), 'toolOutput', this.#tool).some(({ spec }) => !spec.shadow);
+    const isGuarded = this.#isAround || guardsOfTool(standNow(this.#handle), 'toolOutput', this.#tool).some(({ spec }) => !spec.shadow);
     return isGuarded ? {} : { note: String(note) };
   }
   get run(): string {
@@ -81,11 +83,11 @@ class CallInfo {
 
 /** Calls the tool's function once and waits for it, no longer than its deadline, of which `ms` is left. Never rejects. */
 export function executeTool(open: OpenCall, input: unknown, ms = open.tool.timeoutMs): Outcome | Promise<Outcome> {
-  const { handle, call, tool } = open;
-  const info = new CallInfo(handle, tool.name, call.call.id);
+  const { handle, tool } = open;
+  const info = new CallInfo(open);
   let given: unknown;
   try {
-    given = tool.execute?.(input as never, info as never);
+    given = tool.around?.input === undefined ? tool.execute?.(input as never, info as never) : executeAround(open, info, input);
     if (!isPromise(given)) {
       info.end();
       return { kind: 'value', value: given };
@@ -95,6 +97,13 @@ export function executeTool(open: OpenCall, input: unknown, ms = open.tool.timeo
     return failed(tool, thrown);
   }
   return handle.wait(given, ms, graceMs).then((settled) => outcomeOf(open, info, settled));
+}
+
+/** As what is put around the tool would have it. Nothing is executed where the call is over before that has answered. */
+async function executeAround(open: OpenCall, info: CallInfo, input: unknown): Promise<unknown> {
+  const made = await open.tool.around?.input?.(input, aroundInfo(open));
+  if (info.isOver) throw new DOMException('The call is over.', 'AbortError');
+  return open.tool.execute?.(made as never, info as never);
 }
 
 function outcomeOf({ tool, call }: OpenCall, info: CallInfo, settled: Settled<unknown>): Outcome {

@@ -9,6 +9,7 @@ import { capText } from '../project/cap.js';
 import { describeIssues } from '../schema.js';
 import type { Refusal } from '../state/events.js';
 import { readJson } from './answer.js';
+import { aroundOutput } from './around-output.js';
 import type { Outcome } from './execute-tool.js';
 import { failed } from './execute-tool.js';
 import type { Ruling } from './guard.js';
@@ -61,7 +62,9 @@ function labelOf(tool: ToolSpec): Label {
 
 async function finishError(open: OpenCall, { summary, errorClass, retryable }: Extract<Outcome, { kind: 'error' }>): Promise<void> {
   const label = labelOf(open.tool);
-  const ruling = await judgeOutput(open, { output: textOutput(summary), form: 'output', isError: true, label });
+  const output = await aroundOutput(open, textOutput(summary));
+  if (output === undefined) return endUnshown(open);
+  const ruling = await judgeOutput(open, { output, form: 'output', isError: true, label });
   if (endIfHeld(open, ruling)) return;
   const words = capText(contentText(ruling.value.content), budget(open.handle)).text;
   endCall(open, {
@@ -73,7 +76,8 @@ async function finishError(open: OpenCall, { summary, errorClass, retryable }: E
 
 async function finishReturned(open: OpenCall, returned: ReturnedHandoff): Promise<void> {
   const { handle, call, tool } = open;
-  const output = textOutput(returned.text ?? `Handed off from ${handle.state.agent}.`);
+  const output = await aroundOutput(open, textOutput(returned.text ?? `Handed off from ${handle.state.agent}.`));
+  if (output === undefined) return endUnshown(open);
   const ruling = await judgeOutput(open, { output, form: 'output', isError: false, label: labelOf(tool) });
   if (endIfHeld(open, ruling)) return;
   handle.returned ??= new Map();
@@ -99,7 +103,10 @@ async function finishValue(open: OpenCall, given: unknown, wrapped: Wrapped | un
   }
   const label = labelOf(tool);
   const words = wrapped?.words;
-  const judging = judgeOutput(open, { output: outputOf(given, words), form: 'output', isError: false, label });
+  const showing = aroundOutput(open, outputOf(given, words));
+  const shown = isPromise(showing) ? await showing : showing;
+  if (shown === undefined) return endUnshown(open);
+  const judging = judgeOutput(open, { output: shown, form: 'output', isError: false, label });
   const ruling = isPromise(judging) ? await judging : judging;
   if (endIfHeld(open, ruling)) return;
   const { value: output, revision } = ruling;
@@ -107,7 +114,9 @@ async function finishValue(open: OpenCall, given: unknown, wrapped: Wrapped | un
 
   let details: JsonValue | undefined;
   if (wrapped && 'details' in wrapped) {
-    const judged = await judgeOutput(open, { output: toOutput(wrapped.details), form: 'details', isError: false, label });
+    const shownDetails = await aroundOutput(open, toOutput(wrapped.details));
+    if (shownDetails === undefined) return endUnshown(open);
+    const judged = await judgeOutput(open, { output: shownDetails, form: 'details', isError: false, label });
     if (endIfHeld(open, judged, revision)) return;
     details = judged.value.value;
   }
@@ -216,6 +225,12 @@ function endMisfit(
 }
 
 const unjudgedEnd = (tool: string) => unknownEnd(tool, 'the run was stopped before its result was judged');
+
+/** Ends a call whose texts could not be made into those that may be shown. */
+function endUnshown(open: OpenCall): void {
+  const summary = `${open.tool.name} ran; its result was withheld, because what is put around the tool failed on it.`;
+  endCall(open, { ...errorEnd({ status: 'error', errorClass: 'failed', summary }), revision: 0, chars: 0 });
+}
 
 /** The result of a tool that ends the run is judged as an answer. */
 function judgeAnswer({ handle, call }: OpenCall, output: Output, label: Label) {
