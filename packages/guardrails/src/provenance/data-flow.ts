@@ -5,6 +5,7 @@ import { EvidenceReader } from './evidence.js';
 import type { TrustedFields } from './grounds.js';
 import { isInTrusted, readTrust, ungrounded } from './grounds.js';
 import { waysToAsk } from './intent.js';
+import type { Link } from './links.js';
 import { isLinkPointedTo, linksIn } from './links.js';
 import { isPointedTo } from './pointed-records.js';
 import { areOnlyOnesOf } from './pointed-texts.js';
@@ -146,11 +147,7 @@ class Question {
     return this.rules.pointing && typeof value === 'string' && isLinkPointedTo(this.evidence, value);
   }
 
-  private isVouchedLink(link: string): boolean {
-    const host = link.toLowerCase();
-    return (
-      this.rules.links.some((each) => host === each || host.endsWith(`.${each}`) || host.startsWith(`${each}/`)) ||
-      this.isVouched({ path: '', value: link })
-    );
+  private isVouchedLink({ text, host }: Link): boolean {
+    return this.rules.links.some((each) => host === each || host.endsWith(`.${each}`)) || this.isVouched({ path: '', value: text });
   }
 }

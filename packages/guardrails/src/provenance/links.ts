@@ -4,9 +4,17 @@ import type { Evidence, ReadResult } from './evidence.js';
 import { isNamed, isOfUser } from './pointed-records.js';
 import { significantWords } from './significant-words.js';
 
-/** The links and e-mail addresses of a text, as they stand in it; the addresses within another one too. */
-export function linksIn(text: string): readonly string[] {
-  return urlsIn(text).map(({ start, end }) => text.slice(start, end));
+/** A link or an e-mail address in a text. */
+export interface Link {
+  /** As it stands in the text. */
+  readonly text: string;
+  /** Lower case; empty where programs may not agree on it. */
+  readonly host: string;
+}
+
+/** The links and e-mail addresses of a text, and those within another one. */
+export function linksIn(text: string): readonly Link[] {
+  return urlsIn(text).map(({ start, end, host, isOdd }) => ({ text: text.slice(start, end), host: isOdd ? '' : host }));
 }
 
 const bare = (url: string): string =>

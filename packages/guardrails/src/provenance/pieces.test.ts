@@ -1,0 +1,165 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { askingWords, nameWords, waysToAsk } from './intent.js';
+import { parseResult, recordsOf } from './records.js';
+import { foldedValue, isSame } from './same-value.js';
+import { significantWords } from './significant-words.js';
+import { suggestFlow } from './suggest-flow.js';
+import { fits, toolMatcher } from './tool-matcher.js';
+import { argumentValues, contentValues } from './values.js';
+
+describe('the values of arguments', () => {
+  const input = { to: ['a', 'b'], cc: null, text: '', more: { n: 1, 'x y': true, deep: [{ z: 'c' }] }, flag: false };
+  test('are all texts and numbers under the named ones, with their paths', () => {
+    expect(argumentValues(input, ['to', 'more'])).toEqual([
+      { path: 'to[0]', value: 'a' },
+      { path: 'to[1]', value: 'b' },
+      { path: 'more.n', value: 1 },
+      { path: 'more', value: 'x y' },
+      { path: 'more.deep[0].z', value: 'c' },
+    ]);
+    expect(argumentValues(input, 'all')).toHaveLength(5);
+    expect(argumentValues({ 'odd name!': 'x' }, 'all')).toEqual([{ path: '…', value: 'x' }]);
+  });
+  test('leave the content to those that are not named', () => {
+    expect(contentValues({ to: 'a', body: 'b', n: 1 }, ['to'])).toEqual([{ path: 'body', value: 'b' }]);
+    expect(contentValues({ to: 'a' }, 'all')).toEqual([]);
+  });
+  test('hide nowhere, however deep they lie', () => {
+    fc.assert(
+      fc.property(fc.jsonValue(), (value) => {
+        const texts = JSON.stringify(argumentValues({ value: value as never }, 'all'));
+        const walk = (each: unknown): void => {
+          if (typeof each === 'string' && each.trim() !== '') expect(texts).toContain(JSON.stringify(each));
+          else if (typeof each === 'object' && each !== null) Object.values(each).forEach(walk);
+        };
+        walk(value);
+      }),
+      { numRuns: 200, seed: 69 },
+    );
+    let deep: unknown = 'end';
+    for (let depth = 0; depth < 10_000; depth += 1) deep = [deep];
+    expect(argumentValues({ deep: deep as never }, 'all')).toEqual([{ path: `deep${'[0]'.repeat(64)}`, value: '\u0000' }]);
+  });
+});
+
+describe('the records of a result', () => {
+  test('are its objects, each with its own scalars and lists of them', () => {
+    const records = recordsOf({ room: 'a', rows: [{ id: 1, tags: ['x', 'y'], by: { name: 'n' } }, { id: 2 }] });
+    expect(records.map(({ fields, siblings }) => [fields.map(({ value }) => value), siblings.length])).toEqual([
+      [['a'], 1],
+      [[1, 'x', 'y'], 2],
+      [['n'], 1],
+      [[2], 2],
+    ]);
+    expect(records[2]?.parent).toBe(records[1]);
+    expect(records[1]?.parent).toBeUndefined();
+  });
+  test('of a plain list are its values', () => {
+    expect(recordsOf(['a', 7]).map(({ fields }) => fields)).toEqual([[{ name: '', value: 'a' }], [{ name: '', value: 7 }]]);
+  });
+  test('hold the names of a map as data, where they are no identifiers', () => {
+    expect(recordsOf({ 'a@x.example': 'rw', plain: 'r' })[0]?.fields).toEqual([
+      { name: '', value: 'a@x.example' },
+      { name: 'a@x.example', value: 'rw' },
+      { name: 'plain', value: 'r' },
+    ]);
+  });
+  test('are at most 5,000, and 64 levels deep', () => {
+    expect(recordsOf(Array.from({ length: 9_000 }, (_, id) => ({ id })))).toHaveLength(5_000);
+    let deep: unknown = { end: 1 };
+    for (let depth = 0; depth < 1_000; depth += 1) deep = { deep };
+    expect(recordsOf(deep as never).length).toBeLessThan(70);
+  });
+  test.each(['', 'text', '"x"', '{"a"', '7', 'null', '[1,'])('are none of %j', (content) => {
+    expect(parseResult(content)).toBeUndefined();
+  });
+});
+
+test.each([
+  ['a', 'a', true],
+  ['Ann Bee', 'ann bee', true],
+  ['A@x.example', 'a@X.example', true],
+  ['/A', '/a', false],
+  ['k9A', 'k9a', false],
+  [7, '7', true],
+  [10, '10.0', true],
+  ['10', '10.0', false],
+  ['', 0, false],
+  [0, '', false],
+  ['José', 'Jose\u0301', true],
+])('%j and %j are the same value: %s', (left, right, same) => {
+  expect(isSame(left, right)).toBe(same);
+  if (same) expect(foldedValue(left)).toBe(foldedValue(right));
+});
+
+describe('what a user asks for', () => {
+  test.each([
+    ['Please send it', 'send', true],
+    ['I would like you to email her', 'email', true],
+    ['Read the email', 'email', false],
+    ['Email Bob', 'email', true],
+    ['1. Post it', 'post', true],
+    ['the post was long', 'post', false],
+    ['tell me', 'tell', false],
+    ['tell Bob', 'tell', true],
+    ['Who is invited?', 'invite', false],
+    ['Help with deleting it', 'delete', true],
+    ['Sending it is fine', 'send', true],
+    ['the cancelling of it', 'cancel', true],
+    ['spending in March', 'spend', true],
+  ])('%s: %s is a way to ask: %s', (text, word, asks) => {
+    expect(askingWords(text).includes(word)).toBe(asks);
+  });
+  test('is told by the verbs in the names of tools', () => {
+    expect(nameWords('GmailSendEmail')).toEqual(['gmail', 'send', 'email']);
+    expect(nameWords('update_scheduled-transaction')).toEqual(['update', 'scheduled', 'transaction']);
+    expect(waysToAsk('send_money')?.has('tell')).toBe(false);
+    expect(waysToAsk('send_money')?.has('refund')).toBe(true);
+    expect(waysToAsk('update_scheduled_transaction')?.has('adjust')).toBe(true);
+    expect(waysToAsk('delete_file')?.has('remove')).toBe(true);
+    expect(waysToAsk('delete_file')?.has('send')).toBe(false);
+    expect(waysToAsk('frobnicate')).toBeUndefined();
+  });
+});
+
+test('words that tell records apart are names and longer words', () => {
+  expect(significantWords('Please send the Notes of Al and Eve to bob@firm.example about the Garden-party')).toEqual([
+    'notes',
+    'eve',
+    'garden',
+    'party',
+  ]);
+});
+
+describe('a proposal for the flow of a tool', () => {
+  const schema = (...names: string[]) => ({ properties: Object.fromEntries(names.map((name) => [name, {}])) });
+  test.each([
+    ['get_mail', ['id'], { effect: 'read', results: 'untrusted' }],
+    ['fetch_page', ['url', 'format'], { effect: 'read', results: 'untrusted', authority: ['url'] }],
+    ['send_email', ['recipients', 'subject', 'body'], { effect: 'send', results: 'untrusted', authority: ['recipients'] }],
+    ['create_event', ['title', 'start_time', 'participants'], { effect: 'write', results: 'untrusted', authority: ['participants'] }],
+    ['create_note', ['title', 'body'], { effect: 'write', results: 'untrusted' }],
+    ['ping', [], { effect: 'write', results: 'untrusted', authority: [] }],
+    ['check_in', ['seat'], { effect: 'write', results: 'untrusted', authority: ['seat'] }],
+    ['find_and_replace', ['path'], { effect: 'write', results: 'untrusted', authority: ['path'] }],
+    ['BankPayBill', ['payee'], { effect: 'send', results: 'untrusted', authority: ['payee'] }],
+  ])('%s with %j', (name, names, flow) => {
+    expect(suggestFlow({ name, schema: schema(...names) })).toEqual(flow);
+  });
+});
+
+test.each([
+  ['a', 'a', true],
+  ['a', 'ab', false],
+  ['a*', 'ab', true],
+  ['*b', 'ab', true],
+  ['a*c', 'abc', true],
+  ['a*b*c', 'axbxc', true],
+  ['a*b*c', 'axc', false],
+  ['ab*ba', 'aba', false],
+  ['*', '', true],
+])('the pattern %s and the name %s: %s', (pattern, name, fit) => {
+  expect(fits(pattern, name)).toBe(fit);
+  expect(toolMatcher('x', 'tools', [pattern])(name)).toBe(fit);
+});
