@@ -1,7 +1,8 @@
 import type { ResolvedFlow, UntrustedRead } from '@guardloop/core';
 import { fitsPattern } from '@guardloop/core';
 import type { CallFact, Node, Reference, Selector, TestNode } from './condition.js';
-import { valueAt, valuesAt } from './field-path.js';
+import type { ValuePlace } from './field-path.js';
+import { placesAt, valueAt } from './field-path.js';
 import type { Truth } from './truth.js';
 import { every, not, some } from './truth.js';
 import { testKinds } from './value-tests.js';
@@ -100,9 +101,10 @@ function overValues(selector: Selector, call: PolicyCall, ask: (value: unknown) 
       return ask(factOf(selector.fact, call));
     case 'every':
     case 'some': {
-      const values = valuesAt(call.input, selector.path);
-      if (values === undefined) return undefined;
-      return selector.of === 'every' ? every(values, ask) : some(values, ask);
+      const places = placesAt(call.input, selector.path);
+      if (places === undefined) return undefined;
+      const askPlace = ({ value }: ValuePlace): Truth => ask(value);
+      return selector.of === 'every' ? every(places, askPlace) : some(places, askPlace);
     }
     default:
       return selector satisfies never;

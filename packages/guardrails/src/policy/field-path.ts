@@ -55,14 +55,29 @@ export function valueAt(root: unknown, { steps }: FieldPath): unknown {
   return value;
 }
 
+/** A value with where it stands. */
+export interface ValuePlace {
+  /** `orders[2].total`. */
+  readonly path: string;
+  readonly value: unknown;
+}
+
 /** All values at a path through lists; one that is missing in an entry stands as undefined. Undefined: a list is missing. */
-export function valuesAt(root: unknown, { steps }: FieldPath): readonly unknown[] | undefined {
-  let values: readonly unknown[] = [root];
+export function placesAt(root: unknown, { steps }: FieldPath): readonly ValuePlace[] | undefined {
+  let places: readonly ValuePlace[] = [{ path: '', value: root }];
   for (const each of steps) {
     if (each === 'each') {
-      if (!values.every(Array.isArray)) return undefined;
-      values = values.flat();
-    } else values = values.map((value) => ('key' in each ? step(value, each) : Array.isArray(value) ? value[each.index] : undefined));
+      if (!places.every(({ value }) => Array.isArray(value))) return undefined;
+      places = places.flatMap(({ path, value }) =>
+        (value as readonly unknown[]).map((entry, index) => ({ path: `${path}[${index}]`, value: entry })),
+      );
+    } else {
+      places = places.map(({ path, value }) =>
+        'key' in each
+          ? { path: path === '' ? each.key : `${path}.${each.key}`, value: step(value, each) }
+          : { path: `${path}[${each.index}]`, value: Array.isArray(value) ? value[each.index] : undefined },
+      );
+    }
   }
-  return values.map((value) => value ?? undefined);
+  return places.map(({ path, value }) => ({ path, value: value ?? undefined }));
 }

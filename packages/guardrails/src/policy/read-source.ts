@@ -26,7 +26,7 @@ function parseText(text: string, place: Place): unknown {
       uniqueKeys: true,
       merge: false,
       customTags: null,
-      logLevel: 'silent',
+      logLevel: 'error',
       prettyErrors: true,
     });
     const [problem] = [...document.errors, ...document.warnings];
