@@ -1,6 +1,10 @@
 // `npm run mutation` breaks core's rules one by one and looks whether a test notices.
 // `npm run mutation -- --mutate packages/core/src/run/guard.ts` does so in one file.
 
+// The tests of another package are asked about its mutants, those of core about core's: see vitest.mutation.config.ts.
+const mutated = /packages\/([\w-]+)\//.exec(process.argv.join(' '))?.[1];
+if (mutated !== undefined && mutated !== 'core') process.env.GUARDLOOP_MUTATED = mutated;
+
 export default {
   plugins: ['@stryker-mutator/vitest-runner'],
   testRunner: 'vitest',

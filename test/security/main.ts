@@ -1,6 +1,7 @@
 // npm run bench:security -- --data DIR: what the guardrails find, stop and cost, on public data that is no part of the project.
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
+import { measureDecisions } from './decision-speed.js';
 import { measureInjecAgent } from './injecagent.js';
 import { measureProvenance } from './provenance.js';
 import type { Section } from './section.js';
@@ -10,6 +11,7 @@ const { values } = parseArgs({ options: { data: { type: 'string' }, only: { type
 const sections: Readonly<Record<string, (data: string) => Promise<Section>>> = {
   provenance: measureProvenance,
   injecagent: measureInjecAgent,
+  decisions: measureDecisions,
 };
 const names = values.only ?? Object.keys(sections);
 

@@ -3,7 +3,7 @@ import type { ToolInputSubject } from '@guardloop/core';
 import { optionFault } from '@guardloop/core/model';
 import type { Evidence, ReadResult } from './evidence.js';
 import { isShort, recordsWith } from './records.js';
-import { isSame } from './same-value.js';
+import { foldedValue, isSame } from './same-value.js';
 import { TextIndex } from './text-index.js';
 import { fits } from './tool-matcher.js';
 import type { ArgumentValue } from './values.js';
@@ -23,20 +23,27 @@ export function readTrust(where: string, given: unknown): TrustedFields {
   return given as TrustedFields;
 }
 
+const fieldsByTool = new WeakMap<TrustedFields, Map<string, '*' | readonly string[] | undefined>>();
+
 function trustedFieldsOf(trust: TrustedFields, tool: string): '*' | readonly string[] | undefined {
-  if (Object.hasOwn(trust, tool)) return trust[tool];
-  for (const [pattern, fields] of Object.entries(trust)) if (fits(pattern, tool)) return fields;
-  return undefined;
+  let known = fieldsByTool.get(trust);
+  if (known === undefined) {
+    known = new Map(Object.entries(trust));
+    fieldsByTool.set(trust, known);
+  }
+  if (!known.has(tool)) known.set(tool, Object.entries(trust).find(([pattern]) => fits(pattern, tool))?.[1]);
+  return known.get(tool);
 }
 
 /** Whether a value stands in a trusted result: as a whole field of a structured one, or in a text. */
 export function isInTrusted(evidence: Evidence, trust: TrustedFields, { value }: ArgumentValue): boolean {
+  const folded = isShort(value) ? foldedValue(value) : undefined;
   return evidence.results.some((result) => {
     if (result.isTrusted && result.json === undefined) return textOf(result).has(value);
     const fields = result.isTrusted ? '*' : trustedFieldsOf(trust, result.tool);
     if (fields === undefined) return false;
     if (result.json === undefined) return fields === '*' && result.content.split('\n').some((line) => isSame(line, value));
-    const records = isShort(value) ? recordsWith(result, value) : result.records;
+    const records = folded === undefined ? result.records : recordsWith(result, folded);
     return records.some((record) =>
       record.fields.some((field) => (fields === '*' || fields.includes(field.name)) && isSame(field.value, value)),
     );

@@ -72,6 +72,17 @@ export function nameWords(tool: string): readonly string[] {
 
 /** The ways to ask for a tool, by the words in its name; undefined where its name has none that is known. */
 export function waysToAsk(tool: string): ReadonlySet<string> | undefined {
+  if (!known.has(tool)) {
+    if (known.size >= mostKnown) known.clear();
+    known.set(tool, readWays(tool));
+  }
+  return known.get(tool);
+}
+
+const mostKnown = 1_000;
+const known = new Map<string, ReadonlySet<string> | undefined>();
+
+function readWays(tool: string): ReadonlySet<string> | undefined {
   const name = nameWords(tool);
   const hasAny = ({ verbs }: Family): boolean => verbs.some((verb) => name.includes(verb));
   const fitting = hasAny(paying) ? [paying, ...families.filter((family) => isChange(family) && hasAny(family))] : families.filter(hasAny);

@@ -2,7 +2,7 @@
 import type { Evidence, ReadResult } from './evidence.js';
 import type { RecordField, ResultRecord } from './records.js';
 import { isShort, recordsWith, standingAmong } from './records.js';
-import { isSame } from './same-value.js';
+import { foldedValue, isSame } from './same-value.js';
 import { significantWords } from './significant-words.js';
 import type { ArgumentValue } from './values.js';
 
@@ -12,8 +12,9 @@ import type { ArgumentValue } from './values.js';
  */
 export function isPointedTo(evidence: Evidence, { value }: ArgumentValue): boolean {
   if (!isShort(value)) return false;
+  const folded = foldedValue(value);
   return evidence.results.some((result) =>
-    recordsWith(result, value).some((record) => hasField(record, value) && isNamed(evidence, result, record)),
+    recordsWith(result, folded).some((record) => hasField(record, value) && isNamed(evidence, result, record)),
   );
 }
 

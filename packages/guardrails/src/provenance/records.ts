@@ -89,24 +89,24 @@ export const isShort = (value: string | number): boolean =>
 
 const byValue = new WeakMap<object, ReadonlyMap<string, readonly ResultRecord[]>>();
 
-/** The records of a result that may have a short field of this value. Looked up, whatever the size of the result. */
-export function recordsWith(result: { readonly records: readonly ResultRecord[] }, value: string | number): readonly ResultRecord[] {
+/** The records of a result that may have a short field of this value, as `foldedValue` gives it. Looked up, whatever the size of the result. */
+export function recordsWith(result: { readonly records: readonly ResultRecord[] }, folded: string): readonly ResultRecord[] {
   let index = byValue.get(result);
   if (index === undefined) {
     const made = new Map<string, ResultRecord[]>();
     for (const record of result.records) {
       for (const field of record.fields) {
         if (!isShort(field.value)) continue;
-        const folded = foldedValue(field.value);
-        const known = made.get(folded);
-        if (known === undefined) made.set(folded, [record]);
+        const form = foldedValue(field.value);
+        const known = made.get(form);
+        if (known === undefined) made.set(form, [record]);
         else if (known.at(-1) !== record) known.push(record);
       }
     }
     index = made;
     byValue.set(result, made);
   }
-  return index.get(foldedValue(value)) ?? [];
+  return index.get(folded) ?? [];
 }
 
 /** How many records of a list have a word, or a field with a value. */

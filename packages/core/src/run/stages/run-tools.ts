@@ -1,5 +1,6 @@
 import pLimit from 'p-limit';
 import type { ToolSpec } from '../../define/specs.js';
+import type { JsonObject } from '../../model/types.js';
 import { canonicalJson } from '../../state/canonical-json.js';
 import type { ApprovalResolveEvent, Ask, RecordedCall } from '../../state/events.js';
 import { hasToolCallsLeft, spentLimit } from '../../state/limit-reached.js';
@@ -265,8 +266,19 @@ function wasTold(handle: RunHandle, { id, decision }: ApprovalResolveEvent, ran:
 function hasRun({ handle, call, tool }: OpenCall): boolean {
   const inputs = handle.state.effects?.get(tool.name);
   if (inputs === undefined) return false;
-  const own = canonicalJson(call.input);
-  return inputs.some(({ callId, input }) => callId !== call.call.id && canonicalJson(input) === own);
+  const own = canonicalInput(call.input);
+  return inputs.some(({ callId, input }) => callId !== call.call.id && canonicalInput(input) === own);
+}
+
+/** Kept with the input, which is frozen: each call is compared with all before it. */
+const canonicalInputs = new WeakMap<JsonObject, string>();
+function canonicalInput(input: JsonObject): string {
+  let text = canonicalInputs.get(input);
+  if (text === undefined) {
+    text = canonicalJson(input);
+    canonicalInputs.set(input, text);
+  }
+  return text;
 }
 
 /** Puts a call before a person; a standing decision that holds for it answers at once. */
