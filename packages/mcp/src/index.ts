@@ -2,6 +2,7 @@ export { approvePins, pinsOf } from './client/approve.js';
 export type { Hints } from './client/definition.js';
 export { type McpServer, McpUnavailable, mcpServer } from './client/mcp-server.js';
 export { mcpTools } from './client/mcp-tools.js';
+export { type OAuthOptions, type OAuthSignIn, type OAuthState, type OAuthStore, oauth } from './client/oauth.js';
 export type { McpTool } from './client/offer.js';
 export type { LocalServerOptions, McpServerOptions, McpWarning, RemoteServerOptions } from './client/options.js';
 export type { Pin, Pins } from './client/pins.js';
@@ -9,3 +10,6 @@ export type { McpPrompt, McpPromptMessages, McpPrompts } from './client/prompts.
 export type { McpResource, McpResources, McpResourceTemplate } from './client/resources.js';
 export type { RefusedTool } from './client/survey.js';
 export { mcpToolName } from './client/tool-names.js';
+export type { HttpOptions, ListenOptions } from './serve/http-handler.js';
+export { type AgentServer, serveAgent } from './serve/serve-agent.js';
+export type { Caller, DecideApproval, ServedCall, ServeOptions } from './serve/types.js';

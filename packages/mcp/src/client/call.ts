@@ -15,6 +15,8 @@ export interface CalledTool {
   readonly serverName: string;
   readonly name: string;
   readonly isRepeatable: boolean;
+  /** Rejects, with a `toolError`, where the tool may not be called as the server has it now. */
+  readonly check: (signal: AbortSignal) => Promise<void>;
   /** Says what in a structured result does not fit what the server declared; undefined where it fits. Left out: the server declared nothing. */
   readonly misfit: ((structured: JsonObject[string]) => Promise<string | undefined>) | undefined;
 }
@@ -22,15 +24,21 @@ export interface CalledTool {
 /** Calls a tool of a server. Gives what core takes as a result; every failure is thrown as a `toolError`. */
 export async function callTool(
   connection: Connection,
-  { serverName, name, isRepeatable, misfit }: CalledTool,
+  { serverName, name, isRepeatable, check, misfit }: CalledTool,
   { input, info }: { readonly input: JsonObject; readonly info: Pick<ToolInfo, 'signal' | 'progress'> },
 ): Promise<unknown> {
   let given: JsonObject;
+  await check(info.signal);
   try {
     const request = { method: 'tools/call', params: { name, arguments: input } };
-    given = (await connection.request(request, resultSchema, { signal: info.signal, onprogress: steps(info) })) as JsonObject;
+    given = (await connection.request(request, resultSchema, {
+      signal: info.signal,
+      onprogress: steps(info),
+      beforeRetry: () => check(info.signal),
+    })) as JsonObject;
   } catch (thrown) {
     if (thrown instanceof RequestFailure) throw toToolError(thrown, isRepeatable);
+    if (thrown instanceof Error && 'errorClass' in thrown) throw thrown;
     throw readError(thrown, serverName);
   }
   const result = readCallResult(given);

@@ -31,6 +31,8 @@ export interface RequestSettings {
   readonly onprogress?: ProgressCallback | undefined;
   /** Default: the connection's. */
   readonly timeoutMs?: number | undefined;
+  /** Called when the request is about to be sent once more over a new session; what it throws is the request's end. */
+  readonly beforeRetry?: (() => Promise<void>) | undefined;
 }
 
 type Schema = ZodType | core.$ZodType;
@@ -121,6 +123,7 @@ export class Connection {
       this.retire(session);
     }
     const next = await this.ready(settings.signal);
+    await settings.beforeRetry?.();
     try {
       return await this.ask(next, { request, schema, settings });
     } catch (thrown) {
@@ -259,10 +262,9 @@ function asUnreachable(thrown: unknown, serverName: string): RequestFailure {
       failure.message,
       'no',
     );
-  const { code, name } = (thrown ?? {}) as { readonly code?: unknown; readonly name?: unknown };
+  const { code } = (thrown ?? {}) as { readonly code?: unknown };
   if (code === 'ENOENT') return new RequestFailure('unreachable', `Server ${serverName} cannot be started: there is no such command.`);
   if (code === 'EACCES') return new RequestFailure('unreachable', `Server ${serverName} cannot be started: its command may not be run.`);
-  if (name === 'UnauthorizedError') return new RequestFailure('unauthorized', `Server ${serverName} asks for a sign-in by a person.`);
   return new RequestFailure('unreachable', `Server ${serverName} cannot be connected: it does not greet as the protocol wants it.`);
 }
 

@@ -97,6 +97,8 @@ const isSamePlace = (from: URL, to: URL): boolean =>
 export function openHttp(place: HttpPlace): HttpTransport {
   const { serverName, url, auth } = place;
   const underway = new Map<string | number, AbortController>();
+  /** Requests that the server refused until somebody has signed in. */
+  const refused = new Set<string | number>();
   let signIns = 0;
   // The watched transport is made after what it watches.
   const watched = (): WatchedTransport => transport;
@@ -142,7 +144,8 @@ export function openHttp(place: HttpPlace): HttpTransport {
         },
         onEnd: (canGoOn) => {
           done();
-          if (id === undefined || canGoOn) return;
+          // What is refused may be asked again, after a sign-in.
+          if (id === undefined || canGoOn || !response.ok) return;
           setTimeout(
             () => watched().fail(id, new RequestFailure('lost', `Server ${serverName} ended the connection without an answer.`)),
             deliveryMs,
@@ -173,6 +176,14 @@ export function openHttp(place: HttpPlace): HttpTransport {
     throw new RequestFailure('refused', `Server ${serverName} refuses the request: HTTP ${status}.`);
   };
 
+  const ask = async (target: string | URL, init: RequestInit, sent: Sent): Promise<Response> => {
+    const { id } = sent;
+    if (id !== undefined) refused.delete(id);
+    const response = await post(target, init, sent);
+    if (id !== undefined && auth !== undefined && (response.status === 401 || response.status === 403)) refused.add(id);
+    return response.ok ? response : refuse(response, init);
+  };
+
   const watchedFetch: FetchLike = async (target, init) => {
     const sent = readSent(init);
     const isStream = init?.method === 'GET' && new Headers(init.headers).get('accept') === 'text/event-stream';
@@ -183,8 +194,7 @@ export function openHttp(place: HttpPlace): HttpTransport {
     if (isSamePlace(url, new URL(target))) for (const [name, value] of Object.entries(await place.headers())) headers.set(name, value);
     const full: RequestInit = { ...init, headers };
     if (sent !== undefined) {
-      const response = await post(target, full, sent);
-      return response.ok ? response : refuse(response, full);
+      return ask(target, full, sent);
     }
     const response = await place.fetch(target, full);
     if (!isStream) return response;
@@ -206,5 +216,7 @@ export function openHttp(place: HttpPlace): HttpTransport {
   const http = new StreamableHTTPClientTransport(url, { fetch: watchedFetch, ...(auth === undefined ? {} : { authProvider: auth }) });
   // The SDK declares `sessionId` of its transports in a way that exact optional properties refuse.
   const transport = new WatchedTransport(http as ConstructorParameters<typeof WatchedTransport>[0], serverName);
+  transport.explain = (id) =>
+    refused.delete(id) ? new RequestFailure('unauthorized', `Server ${serverName} asks for a sign-in by a person.`) : undefined;
   return { transport, http };
 }

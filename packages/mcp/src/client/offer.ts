@@ -3,8 +3,7 @@ import { GuardloopError, withContext } from '@guardloop/core';
 import { callTool } from './call.js';
 import type { Connection } from './connection.js';
 import type { Definition } from './definition.js';
-import type { RequestFailure } from './failure.js';
-import { toToolError } from './failure.js';
+import { RequestFailure, toToolError } from './failure.js';
 import { withoutSlowPatterns } from './linear-patterns.js';
 import { outputCheck } from './output-check.js';
 import { mcpToolName } from './tool-names.js';
@@ -33,6 +32,11 @@ export function offerTool<C>(connection: Connection, definition: Definition, set
   const isRepeatable = flow?.effect === 'read' || flow?.effect === 'none' || (trustsHints && hints?.idempotent === true);
   if (output !== undefined) checkBounds(output, name);
   const misfit = output === undefined ? undefined : outputCheck(output);
+  const check = async (signal: AbortSignal): Promise<void> => {
+    const why = await stillStands(definition, signal);
+    if (why) throw why instanceof RequestFailure ? toToolError(why, isRepeatable) : why;
+  };
+  const called = { serverName, name, isRepeatable, check, misfit };
   const { defineTool } = withContext<C>();
   return defineTool({
     name: mcpToolName(serverName, name),
@@ -43,11 +47,7 @@ export function offerTool<C>(connection: Connection, definition: Definition, set
     ...(isRepeatable ? { repeatable: true } : {}),
     ...(guardrails === undefined ? {} : { guardrails }),
     ...(project === undefined ? {} : { project }),
-    execute: async (given: JsonObject, info): Promise<unknown> => {
-      const why = await stillStands(definition, info.signal);
-      if (why) throw 'ran' in why ? toToolError(why, isRepeatable) : why;
-      return callTool(connection, { serverName, name, isRepeatable, misfit }, { input: given, info });
-    },
+    execute: (given: JsonObject, info): Promise<unknown> => callTool(connection, called, { input: given, info }),
   }) as McpTool<C>;
 }
 

@@ -1,6 +1,8 @@
 import type { Opened } from './connection.js';
 import { openHttp } from './http-transport.js';
+import { serverOfSignIn } from './oauth.js';
 import type { LocalServerOptions, McpServerOptions, RemoteServerOptions } from './options.js';
+import { invalid } from './options.js';
 
 interface OpenSettings {
   readonly maxMessageBytes: number;
@@ -28,6 +30,9 @@ function openRemote<C>(
   { maxMessageBytes, onDoubt }: OpenSettings,
 ): () => Promise<Opened> {
   const place = new URL(url);
+  const signedFor = auth === undefined ? undefined : serverOfSignIn(auth);
+  if (signedFor !== undefined && signedFor !== place.href)
+    invalid(`MCP server ${name} is given a sign-in for another server. Make one with its own \`url\`.`);
   const { username, password } = place;
   place.username = '';
   place.password = '';

@@ -200,6 +200,9 @@ function checkLocal({ command, args, env, cwd, stderr }: Readonly<Record<string,
 
 const loopback = /^(?:localhost|127(?:\.\d{1,3}){3}|\[::1\])$/;
 
+/** A name of this machine, as a URL has it. */
+export const isLoopback = (hostname: string): boolean => loopback.test(hostname);
+
 function readUrl(url: unknown, owner: string): URL {
   try {
     return new URL(String(url));
@@ -212,7 +215,7 @@ function checkRemote({ url, headers, auth, fetch }: Readonly<Record<string, unkn
   const parsed = readUrl(url, owner);
   if (parsed.protocol !== 'https:' && parsed.protocol !== 'http:') invalid(`${owner} has \`url\` that begins with neither https nor http.`);
   const hasCredentials = headers !== undefined || auth !== undefined || parsed.username !== '' || parsed.password !== '';
-  if (parsed.protocol === 'http:' && hasCredentials && !loopback.test(parsed.hostname))
+  if (parsed.protocol === 'http:' && hasCredentials && !isLoopback(parsed.hostname))
     invalid(`${owner} would send its credentials over http, where others on the way read them. Use https.`);
   if (
     headers !== undefined &&

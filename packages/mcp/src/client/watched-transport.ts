@@ -30,6 +30,8 @@ export class WatchedTransport implements Transport {
   private readonly serverName: string;
   /** Called when the last open request is over. */
   onidle: (() => void) | undefined;
+  /** Says of a request that could not be sent why, where the way below knows better than what it threw. */
+  explain: ((id: RequestId) => RequestFailure | undefined) | undefined;
 
   constructor(inner: Transport, serverName: string) {
     this.inner = inner;
@@ -61,7 +63,7 @@ export class WatchedTransport implements Transport {
     try {
       await this.inner.send(message, options);
     } catch (thrown) {
-      if (isRequest(message)) this.fail(message.id, this.readThrown(thrown));
+      if (isRequest(message)) this.fail(message.id, this.explain?.(message.id) ?? this.readThrown(thrown));
       else throw thrown;
     } finally {
       const given = cancelledBy(message);
@@ -107,8 +109,6 @@ export class WatchedTransport implements Transport {
       return new RequestFailure('unreachable', `Server ${this.serverName} is not connected.`);
     if (thrown instanceof SyntaxError || (thrown instanceof Error && thrown.name === 'ZodError'))
       return new RequestFailure('unreadable', `The answer of server ${this.serverName} cannot be read.`);
-    if (thrown instanceof Error && thrown.name === 'UnauthorizedError')
-      return new RequestFailure('unauthorized', `Server ${this.serverName} asks for a sign-in by a person.`);
     return new RequestFailure('lost', `The connection to server ${this.serverName} was lost.`);
   }
 }
