@@ -1,4 +1,5 @@
 export { type Canary, type CanaryOptions, canary } from './canary.js';
+export { type EgressOptions, egress } from './egress/egress.js';
 export { type FoundHost, type FoundUrl, hostsIn, urlsIn } from './egress/urls.js';
 export { type GroundedOptions, grounded } from './grounded.js';
 export type { AskingOptions, JudgeFailure, JudgeFailureKind } from './judge/ask-model.js';

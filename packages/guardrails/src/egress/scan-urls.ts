@@ -56,9 +56,25 @@ export function scanUrls(text: string): readonly FoundUrl[] {
     }
     const whole = readUrl(text, { run, index });
     for (const url of whole === undefined ? readBare(text, index, run) : [whole]) {
-      outer = { index: found.length, end: url.end, nested: 0 };
-      found.push(url);
+      const redirects = redirectsOf(text, url);
+      outer = { index: found.length, end: url.end, nested: redirects.length };
+      found.push(url, ...redirects);
     }
+  }
+  return found;
+}
+
+/** `//host` as a parameter: a redirect follows it as it follows a URL. */
+function redirectsOf(text: string, { start, end }: FoundUrl): readonly FoundUrl[] {
+  const query = text.slice(start, end).search(/[?#]/);
+  if (query === -1) return [];
+  const from = start + query;
+  const found: FoundUrl[] = [];
+  for (const match of decoded(text.slice(from, end)).matchAll(/[=?&#,;|(][\\/]{2}([^\\/?#\s&]{1,260})/g)) {
+    const url = made(`//${match[1]}`, { start: from, end, kind: 'url' });
+    if (!isPublicName(url.host) && !isAddress(url.host)) continue;
+    found.push({ ...url, isNested: true });
+    if (found.length === maxNested) break;
   }
   return found;
 }
