@@ -1,0 +1,112 @@
+import { decodeBase64, isJsonWith } from '../checksums.js';
+import type { SecretKind } from '../kind.js';
+import { alphanumeric, wordLike } from '../kind.js';
+
+/** Identity providers and their tokens. */
+export const identityKinds = [
+  {
+    id: 'json-web-token',
+    words: 'JSON Web Token',
+    group: 'identity',
+    keywords: ['eyJ'],
+    pattern: /(?<![\w-])eyJ[\w-]{10,300}\.eyJ[\w-]{10,500}\.[\w-]{16,180}(?![\w-])/,
+    check: isJwt,
+  },
+  {
+    id: 'json-web-token-long',
+    words: 'JSON Web Token',
+    group: 'identity',
+    keywords: ['eyJ'],
+    pattern: /(?<![\w-])eyJ[\w-]{10,2000}\.(?:eyJ)?[\w-]{4,8000}\.[\w-]{16,2000}(?:\.[\w-]{16,8000}\.[\w-]{16,64})?(?![\w-])/,
+    check: isJwt,
+    long: true,
+  },
+  {
+    id: 'json-web-key',
+    words: 'private JSON Web Key',
+    group: 'identity',
+    keywords: ['"d":', '"d" :', '"k":'],
+    pattern: /"[dk]"\s{0,4}:\s{0,4}"([\w-]{22,900})"/,
+    secret: 1,
+    inWord: true,
+    mixed: true,
+    entropy: 4,
+  },
+  { id: 'okta-token', words: 'Okta token', group: 'identity', names: ['okta'], of: wordLike, length: [40, 44], mixed: true, entropy: 3.5 },
+  { id: 'okta-ssws-token', words: 'Okta token', group: 'identity', keywords: ['SSWS '], pattern: /SSWS (00[\w-]{40})(?![\w-])/, secret: 1 },
+  {
+    id: 'auth0-secret',
+    words: 'Auth0 secret',
+    group: 'identity',
+    names: ['auth0'],
+    of: wordLike,
+    length: [48, 72],
+    mixed: true,
+    entropy: 4,
+  },
+  {
+    id: 'clerk-secret-key',
+    words: 'Clerk secret key',
+    group: 'identity',
+    starts: ['sk_live_', 'sk_test_'],
+    of: alphanumeric,
+    length: [40, 60],
+  },
+  {
+    id: 'workos-key',
+    words: 'WorkOS key',
+    group: 'identity',
+    starts: ['sk_live_', 'sk_test_'],
+    of: alphanumeric,
+    length: [40, 80],
+    mixed: true,
+    entropy: 4,
+  },
+  {
+    id: 'firebase-server-key',
+    words: 'Firebase Cloud Messaging key',
+    group: 'identity',
+    keywords: [':APA91b'],
+    back: { of: wordLike, max: 22 },
+    pattern: /[A-Za-z0-9_-]{7,22}:APA91b[\w-]{100,150}(?![\w-])/,
+  },
+  {
+    id: 'microsoft-refresh-token',
+    words: 'Microsoft refresh token',
+    group: 'identity',
+    keywords: ['0.A', '1.A'],
+    pattern: /[01]\.A[\w-]{40,90}\.Ag[\w-]{80,900}(?![\w.-])/,
+  },
+  {
+    id: 'bearer-token',
+    words: 'bearer token',
+    group: 'identity',
+    keywords: ['earer '],
+    back: 1,
+    pattern: /[Bb]earer ([A-Za-z0-9._~+/-]{20,900}={0,2})(?![A-Za-z0-9._~+/-])/,
+    secret: 1,
+    mixed: true,
+    entropy: 3.5,
+  },
+  {
+    id: 'basic-authorization',
+    words: 'basic authorization header',
+    group: 'identity',
+    keywords: ['asic '],
+    back: 1,
+    pattern: /[Bb]asic ([A-Za-z0-9+/]{8,200}={0,2})(?![\w+/])/,
+    secret: 1,
+    check: isBasicLogin,
+  },
+] as const satisfies readonly SecretKind[];
+
+/** The first part is the JSON of a header: a JWT cannot be made without. */
+function isJwt(token: string): boolean {
+  return isJsonWith(token.slice(0, token.indexOf('.')), ['alg', 'enc', 'typ', 'kid']);
+}
+
+/** `user:password` in base64. */
+function isBasicLogin(encoded: string): boolean {
+  const text = decodeBase64(encoded) ?? '';
+  return /^[\x21-\x39\x3b-\x7e]{1,64}:[\x20-\x7e]{3,}$/.test(text) && !/^(user|username):(pass|password)$/i.test(text);
+}
