@@ -42,8 +42,14 @@ interface Bucket {
   windowMs: number;
 }
 
+/** A store that answers at once. */
+export interface MemoryLimits extends LimitStore {
+  reserve(reservation: Reservation): number | undefined;
+  release(id: string): void;
+}
+
 /** Counts in memory: for one process. What is older than its window is forgotten. */
-export function memoryLimits(): LimitStore {
+export function memoryLimits(): MemoryLimits {
   const buckets = new Map<string, Bucket>();
   const keysOf = new Map<string, Set<string>>();
   let sweepAt = 1_000;
