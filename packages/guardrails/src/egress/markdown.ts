@@ -16,28 +16,27 @@ export function markdownTargets(text: string): readonly TextTarget[] {
   const found: TextTarget[] = [];
   const definitions: { readonly label: string; readonly start: number; readonly end: number }[] = [];
   const imageLabels = new Set<string>();
-  for (const { opener, closer } of brackets(text)) {
-    const isImage = opener !== undefined && text.charAt(opener - 1) === '!';
-    const next = text.charAt(closer + 1);
-    const isDefinition = next === ':' && opener !== undefined && beginsLine(text, opener);
-    const place = next === '(' || isDefinition ? destination(text, closer + 2) : undefined;
-    if (next === '(' && place !== undefined) found.push({ ...place, kind: isImage ? 'image' : 'link' });
-    if (opener === undefined) continue;
+  eachBracket(text, (opener, closer) => {
+    const isImage = opener !== undefined && text.charCodeAt(opener - 1) === 0x21;
+    const next = text.charCodeAt(closer + 1);
+    const isDefinition = next === 0x3a && opener !== undefined && beginsLine(text, opener);
+    const place = next === 0x28 || isDefinition ? destination(text, closer + 2) : undefined;
     if (isDefinition && place !== undefined) definitions.push({ ...place, label: labelOf(text, opener, closer) });
-    else if (isImage && next !== '(') imageLabels.add(imageLabel(text, opener, closer));
-  }
+    else if (place !== undefined) found.push({ start: place.start, end: place.end, kind: isImage ? 'image' : 'link' });
+    else if (isImage && next !== 0x28) imageLabels.add(imageLabel(text, opener, closer));
+  });
   for (const { label, start, end } of definitions) found.push({ start, end, kind: imageLabels.has(label) ? 'image' : 'link' });
   return found;
 }
 
 /** Pairs of brackets, inner ones first; a closing one may stand alone. */
-function* brackets(text: string): Generator<{ readonly opener: number | undefined; readonly closer: number }> {
+function eachBracket(text: string, see: (opener: number | undefined, closer: number) => void): void {
   const openers: number[] = [];
   const anchors = /[[\]\\]/g;
   for (let match = anchors.exec(text); match !== null; match = anchors.exec(text)) {
     if (match[0] === '\\') anchors.lastIndex = match.index + 2;
     else if (match[0] === '[') openers.push(match.index);
-    else yield { opener: openers.pop(), closer: match.index };
+    else see(openers.pop(), match.index);
   }
 }
 
@@ -65,29 +64,30 @@ function labelOf(text: string, opener: number, closer: number): string {
     .toLowerCase();
 }
 
+/** Undefined: none stands there, or it is a path of the page's own, which has no colon, no host and nothing encoded in it. */
 function destination(text: string, from: number): { readonly start: number; readonly end: number } | undefined {
   let start = from;
   while (start < text.length && isSpace(text.charCodeAt(start))) start += 1;
-  if (text.charAt(start) === '<') {
-    const pointed = /[^<>\n\\]*(?:\\[^\n][^<>\n\\]*)*/y;
-    pointed.lastIndex = start + 1;
-    const end = start + 1 + (pointed.exec(text)?.[0].length ?? 0);
-    return end > start + 1 ? { start: start + 1, end } : undefined;
-  }
+  const isPointed = text.charCodeAt(start) === 0x3c;
+  if (isPointed) start += 1;
   let depth = 0;
+  let leads = false;
   let end = start;
   for (; end < text.length; end += 1) {
     const code = text.charCodeAt(end);
-    if (code <= 0x20) break;
+    if (isPointed ? code === 0x3c || code === 0x3e || code === 0x0a : code <= 0x20) break;
+    leads ||=
+      code === 0x3a ||
+      code === backslash ||
+      code === 0x26 ||
+      code === 0x25 ||
+      code > 0x7f ||
+      (code === 0x2f && text.charCodeAt(end + 1) === 0x2f);
     if (code === backslash) end += 1;
-    else if (code === 0x28) {
-      depth += 1;
-      if (depth > maxDepth) break;
-    } else if (code === 0x29) {
-      depth -= 1;
-      if (depth < 0) break;
-    }
+    else if (code === 0x28 && !isPointed) depth += 1;
+    else if (code === 0x29 && !isPointed) depth -= 1;
+    if (depth < 0 || depth > maxDepth) break;
   }
   const last = Math.min(end, text.length);
-  return last > start ? { start, end: last } : undefined;
+  return leads && last > start ? { start, end: last } : undefined;
 }
