@@ -1,11 +1,11 @@
 // Where a value may come from: the sources that can vouch for it.
 import type { ToolInputSubject } from '@guardloop/core';
+import { fitsPattern } from '@guardloop/core';
 import { optionFault } from '@guardloop/core/model';
 import type { Evidence, ReadResult } from './evidence.js';
 import { isShort, recordsWith } from './records.js';
 import { foldedValue, isSame } from './same-value.js';
 import { TextIndex } from './text-index.js';
-import { fits } from './tool-matcher.js';
 import type { ArgumentValue } from './values.js';
 
 /** By tool (a name or a pattern), the fields of its results whose values may be trusted, at any depth; `'*'`: all of them. */
@@ -31,7 +31,7 @@ function trustedFieldsOf(trust: TrustedFields, tool: string): '*' | readonly str
     known = new Map(Object.entries(trust));
     fieldsByTool.set(trust, known);
   }
-  if (!known.has(tool)) known.set(tool, Object.entries(trust).find(([pattern]) => fits(pattern, tool))?.[1]);
+  if (!known.has(tool)) known.set(tool, Object.entries(trust).find(([pattern]) => fitsPattern(pattern, tool))?.[1]);
   return known.get(tool);
 }
 

@@ -5,7 +5,7 @@ import { parseResult, recordsOf } from './records.js';
 import { foldedValue, isSame } from './same-value.js';
 import { significantWords } from './significant-words.js';
 import { suggestFlow } from './suggest-flow.js';
-import { fits, toolMatcher } from './tool-matcher.js';
+import { toolMatcher } from './tool-matcher.js';
 import { argumentValues, contentValues } from './values.js';
 
 describe('the values of arguments', () => {
@@ -160,6 +160,5 @@ test.each([
   ['ab*ba', 'aba', false],
   ['*', '', true],
 ])('the pattern %s and the name %s: %s', (pattern, name, fit) => {
-  expect(fits(pattern, name)).toBe(fit);
   expect(toolMatcher('x', 'tools', [pattern])(name)).toBe(fit);
 });

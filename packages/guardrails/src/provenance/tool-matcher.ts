@@ -1,3 +1,4 @@
+import { fitsPattern } from '@guardloop/core';
 import { optionFault } from '@guardloop/core/model';
 
 const patternRule = /^[\w*-]+$/;
@@ -11,21 +12,5 @@ export function toolMatcher(where: string, option: string, given: unknown): (too
       throw optionFault(where, `${option} has an entry that cannot name a tool. Give names, or patterns such as 'search_*'.`);
   }
   const names = given as readonly string[];
-  return (tool) => names.some((name) => fits(name, tool));
-}
-
-/** Whether a name fits a pattern, in which `*` stands for any characters. */
-export function fits(pattern: string, name: string): boolean {
-  const pieces = pattern.split('*');
-  const [first = ''] = pieces;
-  if (pieces.length === 1) return name === pattern;
-  const last = pieces.at(-1) ?? '';
-  if (!name.startsWith(first) || !name.endsWith(last) || name.length < first.length + last.length) return false;
-  let at = first.length;
-  for (const piece of pieces.slice(1, -1)) {
-    const found = name.indexOf(piece, at);
-    if (found === -1) return false;
-    at = found + piece.length;
-  }
-  return at <= name.length - last.length;
+  return (tool) => names.some((name) => fitsPattern(name, tool));
 }
