@@ -272,7 +272,7 @@ describe('answers', () => {
     const mcp = await connect({
       name: 'x',
       ...program,
-      stderr: (words) => told.push(words),
+      stderr: (words: string) => told.push(words),
       onWarning: (warning) => warnings.push(warning),
     });
     expect(endsOf(await callAll(mcp, ['x__go']))).toMatchObject([{ status: 'ok', content: 'done' }]);

@@ -293,7 +293,7 @@ describe('K16', () => {
       const mcp = await connect(
         way === 'http'
           ? { name: 'srv', url: server.url, requestTimeoutMs: 200 }
-          : { name: 'srv', ...program, requestTimeoutMs: 500, stderr: (words) => told.push(words) },
+          : { name: 'srv', ...program, requestTimeoutMs: 500, stderr: (words: string) => told.push(words) },
       );
       const model = scriptedModel([callTool('srv__slow'), say('timeout handled')]);
       const result = await sound(run(defineAgent({ name: 'a', instructions: '', model, tools: [...mcp.tools] }), 'go'));

@@ -84,7 +84,7 @@ function readError(thrown: unknown, serverName: string): Error {
       errorClass: 'unavailable',
     });
   const errorClass = classes.get(thrown.code) ?? 'failed';
-  const said = oneLine(thrown.message.replace(/^MCP error -?\d+: /, ''), mostErrorChars);
+  const said = oneLine(thrown.message.replace(/^(?:MCP error -?\d+: )+/, ''), mostErrorChars);
   return toolError(said === '' ? `server ${serverName} answered with error ${showName(String(thrown.code))}` : said, {
     errorClass,
     retryable: errorClass === 'invalid_input',

@@ -123,7 +123,7 @@ async function failing<T>(serverName: string, read: () => Promise<T>): Promise<T
     if (!(thrown instanceof McpError))
       throw toolError(`server ${serverName} gave an answer that cannot be read.`, { errorClass: 'bad_result' });
     const isGone = thrown.code === -32_002 || thrown.code === -32_602;
-    throw toolError(oneLine(thrown.message.replace(/^MCP error -?\d+: /, ''), 2_000), { errorClass: isGone ? 'not_found' : 'failed' });
+    throw toolError(oneLine(thrown.message.replace(/^(?:MCP error -?\d+: )+/, ''), 2_000), { errorClass: isGone ? 'not_found' : 'failed' });
   }
 }
 

@@ -1,8 +1,9 @@
 import type { Agent, Answer, Approval, Decision, JsonObject, RunEvent, RunResult } from '@guardloop/core';
 import { resume, run } from '@guardloop/core';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
-import { ErrorCode, McpError } from '@modelcontextprotocol/sdk/types.js';
+import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
 import { isObject } from '../client/json.js';
+import { CallRefused } from './call-refused.js';
 import type { DecideApproval, ServedCall, ServeOptions } from './types.js';
 
 /** What a call brings along of its client. */
@@ -19,7 +20,7 @@ const mostRounds = 100;
 
 /**
  * One run for one call, to its end or to a question that nobody answers. Gives what may leave: a completed answer, or words of our own about
- * how it ended. Rejects with an `McpError` without anybody else's words.
+ * how it ended. Rejects with a {@link CallRefused} without anybody else's words.
  */
 export async function runCall<C, A extends Answer>(
   agent: Agent<C, A>,
@@ -31,7 +32,7 @@ export async function runCall<C, A extends Answer>(
     context = await options.context?.(call);
   } catch (thrown) {
     options.onError?.(thrown);
-    throw new McpError(ErrorCode.InvalidRequest, 'The call was refused.');
+    throw new CallRefused(ErrorCode.InvalidRequest, 'The call was refused.');
   }
   const { observers = [], ...shared } = options.run ?? {};
   const settings = {
@@ -51,7 +52,7 @@ export async function runCall<C, A extends Answer>(
     }
   } catch (thrown) {
     options.onError?.(thrown);
-    throw new McpError(ErrorCode.InternalError, 'The agent could not be run.');
+    throw new CallRefused(ErrorCode.InternalError, 'The agent could not be run.');
   }
   options.onResult?.(result, call);
   return toCallResult(result);

@@ -4,9 +4,10 @@ import { isWireName, suggest } from '@guardloop/core/model';
 import { Server } from '@modelcontextprotocol/sdk/server/index.js';
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
-import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema, McpError } from '@modelcontextprotocol/sdk/types.js';
+import { CallToolRequestSchema, ErrorCode, ListToolsRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import type { CallExtra } from './ask-person.js';
 import { personAtClient } from './ask-person.js';
+import { CallRefused } from './call-refused.js';
 import type { HttpOptions, ListenOptions } from './http-handler.js';
 import { httpHandler } from './http-handler.js';
 import { runCall } from './run-call.js';
@@ -45,10 +46,11 @@ export function serveAgent<C, A extends Answer>(agent: Agent<C, A>, options: Ser
     const server = new Server({ name: options.name ?? agent.name, version: options.version ?? '1.0.0' }, { capabilities: { tools: {} } });
     server.setRequestHandler(ListToolsRequestSchema, () => ({ tools: [{ name, description, inputSchema }] }));
     server.setRequestHandler(CallToolRequestSchema, async ({ params }, extra): Promise<CallToolResult> => {
-      if (params.name !== name) throw new McpError(ErrorCode.InvalidParams, `There is no such tool. The one there is is called ${name}.`);
+      if (params.name !== name)
+        throw new CallRefused(ErrorCode.InvalidParams, `There is no such tool. The one there is is called ${name}.`);
       const input = params.arguments?.input;
       if (typeof input !== 'string' || Object.keys(params.arguments ?? {}).length > 1)
-        throw new McpError(ErrorCode.InvalidParams, 'The arguments do not fit: input: expected string; nothing else.');
+        throw new CallRefused(ErrorCode.InvalidParams, 'The arguments do not fit: input: expected string; nothing else.');
       if (running.count >= (options.maxRuns ?? 8))
         return { isError: true, content: [{ type: 'text', text: 'The agent is busy. Call again later.' }] };
       running.count += 1;
