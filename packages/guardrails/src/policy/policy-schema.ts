@@ -3,7 +3,7 @@ import type { JsonObject } from '@guardloop/core';
 const text: JsonObject = { type: 'string', minLength: 1 };
 const texts: JsonObject = { type: 'array', items: text, minItems: 1 };
 const oneOrMore: JsonObject = { anyOf: [text, texts] };
-const scalar: JsonObject = { type: ['string', 'number', 'boolean'] };
+const scalar: JsonObject = { anyOf: [{ type: 'string' }, { type: 'number' }, { type: 'boolean' }] };
 const scalars: JsonObject = { type: 'array', items: scalar, minItems: 1 };
 const reference: JsonObject = {
   description: 'Taken from the context, or from another argument of the call.',
