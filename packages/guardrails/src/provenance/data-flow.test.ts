@@ -128,6 +128,21 @@ describe('the policy dataFlow', () => {
         /untrusted/,
       );
     });
+    test('are not picked out by a common word that is a part of a field', async () => {
+      const hotels = { tool: 'list_hotels', result: [{ name: 'Riverside View Hotel' }, { name: 'Garden Inn' }, { name: 'Plaza' }] };
+      const book = (name: string) => ({
+        tool: 'reserve_hotel',
+        input: { hotel: name },
+        flow: { effect: 'write', authority: ['hotel'] } as const,
+      });
+      const user = 'Reserve the hotel with the best reviews.';
+      expect(await decide(dataFlow(), { user, reads: [hotels], call: book('Riverside View Hotel') })).toMatch(
+        /untrusted result of list_hotels/,
+      );
+      expect(
+        await decide(dataFlow(), { user: 'Reserve the hotel in Riverside.', reads: [hotels], call: book('Riverside View Hotel') }),
+      ).toBe('ran');
+    });
     test('license what the tool gave of itself: the id of a file that was just made', async () => {
       const made = { tool: 'create_file', input: { name: 'list.txt' }, result: { id: 'f26', name: 'list.txt' } };
       const share = {

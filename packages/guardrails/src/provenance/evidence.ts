@@ -4,7 +4,7 @@ import type { ToolMessage } from '@guardloop/core/model';
 import { askingWords } from './intent.js';
 import type { ResultRecord } from './records.js';
 import { parseResult, recordsOf } from './records.js';
-import { significantWords } from './significant-words.js';
+import { namesIn, significantWords } from './significant-words.js';
 import { TextIndex } from './text-index.js';
 
 /** A result that the active agent has read. */
@@ -51,6 +51,8 @@ export class Evidence {
   readonly user = new TextIndex();
   /** Words of the user's that can tell one record from others: lower case. */
   readonly userWords = new Set<string>();
+  /** Those of them that name something: `Bob`, `'minutes.docx'`. */
+  readonly userNames = new Set<string>();
   /** Words of the user's that may ask for something to be done, in lower case. */
   readonly asked = new Set<string>();
   readonly results: ReadResult[] = [];
@@ -87,6 +89,7 @@ export class Evidence {
       this.user.add(part.text);
       for (const word of askingWords(part.text)) this.asked.add(word);
       for (const word of significantWords(part.text)) this.userWords.add(word);
+      for (const word of namesIn(part.text)) this.userNames.add(word);
     }
   }
 }

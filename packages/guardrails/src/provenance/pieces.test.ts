@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { askingWords, nameWords, waysToAsk } from './intent.js';
 import { parseResult, recordsOf } from './records.js';
 import { foldedValue, isSame } from './same-value.js';
-import { significantWords } from './significant-words.js';
+import { fieldWords, namesIn, significantWords } from './significant-words.js';
 import { suggestFlow } from './suggest-flow.js';
 import { toolMatcher } from './tool-matcher.js';
 import { argumentValues, contentValues } from './values.js';
@@ -130,6 +130,20 @@ test('words that tell records apart are names and longer words', () => {
     'garden',
     'party',
   ]);
+});
+
+test.each([
+  ["Reply to the mail 'garden party' of Ann", ['garden', 'party', 'ann']],
+  ['Rent is due. Spotify too: Garden?', []],
+  ['Find order a12b for Bob', ['a12b', 'bob']],
+  ["Don't open Ann's box", ['ann']],
+  ['Say “good morning” now', ['good', 'morning']],
+])('the names in %j', (text, names) => {
+  expect(namesIn(text)).toEqual(names);
+});
+
+test('the words of a field leave the ending of a file out', () => {
+  expect(fieldWords('grocery-plans.docx')).toEqual(['grocery', 'plans']);
 });
 
 describe('a proposal for the flow of a tool', () => {

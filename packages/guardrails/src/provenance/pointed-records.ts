@@ -3,7 +3,7 @@ import type { Evidence, ReadResult } from './evidence.js';
 import type { RecordField, ResultRecord } from './records.js';
 import { isShort, recordsWith, standingAmong } from './records.js';
 import { foldedValue, isSame } from './same-value.js';
-import { significantWords } from './significant-words.js';
+import { fieldWords } from './significant-words.js';
 import type { ArgumentValue } from './values.js';
 
 /**
@@ -39,8 +39,8 @@ export function isNamed(evidence: Evidence, result: ReadResult, record: ResultRe
 }
 
 /**
- * The user's words name a field of it: a whole one (`minutes.docx`), or a word of one (`Introductory`, `rent`, `Bob`), that sets it apart
- * from most of its siblings. Among records that the user asked for by their words it is enough that it sets it apart from one.
+ * The user's words name a field of it: the whole (`minutes.docx`, `rent`), each word of it (`grocery-list.txt`), or by a name that stands in
+ * it (`Bob`, `Introductory`); and that sets it apart from most of its siblings. Among records that the user asked for by their words it is enough that it sets it apart from one.
  */
 function isNamedByField(evidence: Evidence, result: ReadResult, record: ResultRecord): boolean {
   const count = record.siblings.length;
@@ -53,11 +53,12 @@ function isNamedByField(evidence: Evidence, result: ReadResult, record: ResultRe
     const words = wordsOf(field);
     if (typeof field.value === 'string' && words.length === 0) return false;
     if (evidence.user.has(field.value) && isRare(among.value(field))) return true;
-    return words.some((word) => evidence.userWords.has(word) && isRare(among.word(word)));
+    if (words.some((word) => evidence.userNames.has(word) && isRare(among.word(word)))) return true;
+    return words.every((word) => evidence.userWords.has(word)) && words.some((word) => isRare(among.word(word)));
   });
 }
 
-const wordsOf = ({ value }: RecordField): readonly string[] => (typeof value === 'string' ? significantWords(value) : []);
+const wordsOf = ({ value }: RecordField): readonly string[] => (typeof value === 'string' ? fieldWords(value) : []);
 
 /** A number that a user would not say by chance: 10.00, 1200, and not 3. */
 const isDistinct = (value: number): boolean => Math.abs(value) >= 10;

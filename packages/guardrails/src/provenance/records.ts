@@ -1,7 +1,7 @@
 // What a tool gave, as records: objects with fields of their own, and plain lists of values.
 import type { JsonObject, JsonValue } from '@guardloop/core';
 import { foldedValue } from './same-value.js';
-import { significantWords } from './significant-words.js';
+import { fieldWords } from './significant-words.js';
 
 /** An object in a result, with its own scalars; lists of scalars are part of it, objects in it are records of their own. */
 export interface ResultRecord {
@@ -124,7 +124,7 @@ export function standingAmong(siblings: readonly ResultRecord[]): Standing {
     const values = new Map<string, number>();
     for (const { fields } of siblings) {
       const short = fields.filter(({ value }) => isShort(value));
-      const own = new Set(short.flatMap(({ value }) => (typeof value === 'string' ? significantWords(value) : [])));
+      const own = new Set(short.flatMap(({ value }) => (typeof value === 'string' ? fieldWords(value) : [])));
       for (const word of own) words.set(word, (words.get(word) ?? 0) + 1);
       for (const key of new Set(short.map(keyOf))) values.set(key, (values.get(key) ?? 0) + 1);
     }

@@ -17,15 +17,46 @@ const common = new Set(
 const mailHost = /(?<=[\p{L}\p{N}_])@[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)*/gu;
 const word = /[\p{L}\p{M}\p{N}]+/gu;
 
+const fileEnding = /\.[a-z]{2,4}$/i;
+
 /** Words that can tell one record from others, in lower case: names, and other words of four letters or more that are not in every request. */
 export function significantWords(text: string): readonly string[] {
-  const found: string[] = [];
+  return wordsIn(text).map(({ lower }) => lower);
+}
+
+/** Of the field of a record, without the ending of a file's name. */
+export const fieldWords = (field: string): readonly string[] => significantWords(field.replace(fileEnding, ''));
+
+/** Those of a text that name something: written with a capital within a sentence, in quotes, or with digits. Lower case. */
+export function namesIn(text: string): readonly string[] {
+  const quoted = new Set((text.match(quotation) ?? []).flatMap(significantWords));
+  return wordsIn(text)
+    .filter(({ lower, isCapital, opens }) => (isCapital && !opens) || /\d/.test(lower) || quoted.has(lower))
+    .map(({ lower }) => lower);
+}
+
+/** At most 200 characters between quotes that are no apostrophes. */
+const quotation = /(?<![\p{L}\p{N}])'[^'\n]{2,200}'(?![\p{L}\p{N}])|"[^"\n]{2,200}"|[“„«][^”“»\n]{2,200}[”“»]|`[^`\n]{2,200}`/gu;
+
+interface Word {
+  readonly lower: string;
+  readonly isCapital: boolean;
+  /** It is the first of its sentence. */
+  readonly opens: boolean;
+}
+
+function wordsIn(given: string): readonly Word[] {
+  const found: Word[] = [];
   // Of an e-mail address the part before the host: a company's name would tell nobody from anybody.
-  for (const [each] of text.replace(mailHost, ' ').matchAll(word)) {
+  const text = given.replace(mailHost, ' ');
+  let lastEnd = -1;
+  for (const { 0: each, index } of text.matchAll(word)) {
+    const opens = lastEnd < 0 || /[.!?:;\n]\s*$/.test(text.slice(Math.max(lastEnd, index - 4), index));
+    lastEnd = index + each.length;
     const lower = each.toLowerCase();
     if (common.has(lower)) continue;
-    const isName = each.length >= 3 && /^\p{Lu}/u.test(each);
-    if (isName || each.length >= 4) found.push(lower);
+    const isCapital = /^\p{Lu}/u.test(each);
+    if (each.length >= 4 || (isCapital && each.length >= 3)) found.push({ lower, isCapital, opens });
   }
   return found;
 }
