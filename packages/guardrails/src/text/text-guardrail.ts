@@ -101,7 +101,16 @@ export function textGuardrail<const S extends Surface = Surface>(
     ...(options.tools === undefined ? {} : { tools: options.tools }),
   };
   // Whether it has `window`, `rewrite` and `check` is known only now: the definition is checked by core, not by the compiler.
-  return defineGuardrail(definition as unknown as Parameters<typeof defineGuardrail<S>>[0]) as Guardrail<unknown, S>;
+  const made = defineGuardrail(definition as unknown as Parameters<typeof defineGuardrail<S>>[0]) as Guardrail<unknown, S>;
+  kinds.set(made, kind);
+  return made;
+}
+
+const kinds = new WeakMap<object, TextGuardrailKind>();
+
+/** What a text guardrail finds and how, for another guardrail that does something else with it; undefined for any other guardrail. */
+export function kindBehind(guardrail: unknown): TextGuardrailKind | undefined {
+  return typeof guardrail === 'object' && guardrail !== null ? kinds.get(guardrail) : undefined;
 }
 
 interface Judge {

@@ -1,0 +1,237 @@
+import type { VaultCipher } from './cipher.js';
+import { KnownValues } from './known-values.js';
+import { placeholderOf } from './placeholders.js';
+import type { VaultEntry, VaultStore } from './store.js';
+
+/** A value and what kind of thing it is. */
+export interface NewValue {
+  readonly kind: string;
+  readonly value: string;
+}
+
+/** How a vault keeps its values. */
+export interface Keeping {
+  readonly store: VaultStore;
+  /** Undefined: values are kept as they are. */
+  readonly cipher: VaultCipher | undefined;
+  readonly names: 'counted' | 'keyed';
+  /** The form in which values of a kind are compared. */
+  readonly normal: (kind: string, value: string) => string;
+}
+
+/** A value in an answer that flows. */
+export interface PassingValue extends NewValue {
+  /**
+   * `whole`: it is settled. `headless`: it may be the rest of one that was settled before. `growing`: it may be the beginning of a longer one, and
+   * comes again with the next piece, if one comes.
+   */
+  readonly state: 'whole' | 'headless' | 'growing';
+}
+
+const mostEntries = 10_000;
+const mostTries = 20;
+/** How long the last values of an answer that flows wait for a next piece before they are kept, milliseconds. */
+const settleMs = 200;
+
+/** The entries of one conversation, opened, as far as they were read. */
+export class Conversation {
+  private readonly values = new Map<string, NewValue>();
+  private readonly placeholders = new Map<string, string>();
+  private known = new KnownValues();
+  private count = 0;
+  private readonly perLabel = new Map<string, number>();
+  private tail: Promise<unknown> = Promise.resolve();
+  /** What the end of an answer that flows holds, by run: nobody was shown it unless it was the end. */
+  private readonly growing = new Map<string, readonly VaultEntry[]>();
+  private timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(
+    readonly name: string,
+    private readonly keeping: Keeping,
+  ) {}
+
+  /** Reads what the store has, and forgets what it has no longer. Rejects where a value cannot be opened. */
+  reload(): Promise<void> {
+    return this.inTurn(async () => {
+      await this.settle();
+      await this.read();
+    });
+  }
+
+  /** Forgets also what waits to be kept. */
+  clear(): Promise<void> {
+    return this.inTurn(async () => {
+      this.growing.clear();
+      this.forget();
+      await this.keeping.store.delete(this.name);
+    });
+  }
+
+  /** What a placeholder stands for. */
+  valueOf(placeholder: string): NewValue | undefined {
+    return this.values.get(placeholder);
+  }
+
+  has(placeholder: string): boolean {
+    return this.values.has(placeholder);
+  }
+
+  /** Whether a placeholder of this label was made. */
+  hasLabel(label: string): boolean {
+    return this.perLabel.has(label);
+  }
+
+  get knownValues(): KnownValues {
+    return this.known;
+  }
+
+  /** A placeholder for each, in order: the same as before for a value that was put away before. */
+  placeholdersFor(values: readonly NewValue[]): Promise<readonly string[]> {
+    if (values.length === 0) return noPlaceholders;
+    return this.inTurn(async () => {
+      await this.settle();
+      return this.keep(values);
+    });
+  }
+
+  /** As `placeholdersFor`, in an answer of this run that flows: what may still grow is kept when no more of it comes. */
+  placeholdersWhile(values: readonly PassingValue[], run: string): Promise<readonly string[]> {
+    if (values.length === 0 && !this.growing.has(run)) return noPlaceholders;
+    return this.inTurn(async () => {
+      this.growing.delete(run);
+      const isCut = (value: PassingValue): boolean => value.state === 'headless' && this.endingWith(value) !== undefined;
+      await this.keep(values.filter((value) => value.state !== 'growing' && !isCut(value)));
+      const fresh = await this.freshEntries(values.filter(({ state }) => state === 'growing'));
+      if (fresh.length > 0) this.growing.set(run, fresh);
+      this.settleLater();
+      return values.map(
+        (value) => (isCut(value) ? this.endingWith(value) : undefined) ?? freshFor(fresh, value, this.keyOf) ?? this.placeholderFor(value),
+      );
+    });
+  }
+
+  private async keep(values: readonly NewValue[]): Promise<readonly string[]> {
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const fresh = await this.freshEntries(values);
+      if (fresh.length === 0 || (await this.append(fresh))) return values.map((value) => this.placeholderFor(value));
+      // Somebody else has added to the conversation.
+      await this.read();
+    }
+    throw new Error('the store of a vault does not take new entries: append gave false each time');
+  }
+
+  /** The placeholder of a longer value of the kind that ends so. */
+  private endingWith({ kind, value }: NewValue): string | undefined {
+    for (const [placeholder, known] of this.values)
+      if (known.kind === kind && known.value.length > value.length && known.value.endsWith(value)) return placeholder;
+    return undefined;
+  }
+
+  private settleLater(): void {
+    clearTimeout(this.timer);
+    if (this.growing.size > 0) this.timer = setTimeout(() => void this.inTurn(() => this.settle()).catch(() => undefined), settleMs);
+  }
+
+  /** Keeps what ended an answer, under the placeholders that were shown. What another writer has taken meanwhile stands for nothing. */
+  private async settle(): Promise<void> {
+    clearTimeout(this.timer);
+    for (const [run, entries] of this.growing) {
+      for (let tries = 0; tries < mostTries; tries += 1) {
+        const left = entries.filter(({ placeholder }) => !this.values.has(placeholder));
+        if (left.length === 0 || (await this.append(left))) break;
+        await this.read();
+      }
+      this.growing.delete(run);
+    }
+  }
+
+  private placeholderFor({ kind, value }: NewValue): string {
+    const placeholder = this.placeholders.get(this.keyOf(kind, value));
+    if (placeholder === undefined) throw new Error('a vault has lost a value that it was just given');
+    return placeholder;
+  }
+
+  private readonly keyOf = (kind: string, value: string): string => JSON.stringify([kind, this.keeping.normal(kind, value)]);
+
+  /** One after another: what is counted is not counted twice. */
+  private inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const mine = this.tail.then(work, work);
+    this.tail = mine.catch(() => undefined);
+    return mine;
+  }
+
+  private async read(): Promise<void> {
+    const entries = await this.keeping.store.load(this.name);
+    if (entries.length < this.count) this.forget();
+    const { cipher } = this.keeping;
+    const added = entries.slice(this.count);
+    const values = await Promise.all(added.map((entry) => (cipher === undefined ? entry.value : cipher.open(this.name, entry))));
+    for (const [index, entry] of added.entries()) this.take(entry, values[index] ?? '');
+  }
+
+  private forget(): void {
+    this.values.clear();
+    this.placeholders.clear();
+    this.perLabel.clear();
+    this.known = new KnownValues();
+    this.count = 0;
+  }
+
+  private take({ placeholder, kind }: VaultEntry, value: string): void {
+    this.count += 1;
+    const label = placeholder.slice(1, placeholder.lastIndexOf('_'));
+    this.perLabel.set(label, (this.perLabel.get(label) ?? 0) + 1);
+    if (!this.values.has(placeholder)) this.values.set(placeholder, { kind, value });
+    const key = this.keyOf(kind, value);
+    if (!this.placeholders.has(key)) this.placeholders.set(key, placeholder);
+    this.known.add(value, placeholder);
+  }
+
+  private async freshEntries(values: readonly NewValue[]): Promise<readonly VaultEntry[]> {
+    const fresh = new Map<string, VaultEntry>();
+    for (const { kind, value } of values) {
+      const key = this.keyOf(kind, value);
+      if (this.placeholders.has(key) || fresh.has(key)) continue;
+      const taken = new Set([...fresh.values(), ...[...this.growing.values()].flat()].map(({ placeholder }) => placeholder));
+      fresh.set(key, { kind, value, placeholder: await this.newPlaceholder(kind, value, taken) });
+    }
+    return [...fresh.values()];
+  }
+
+  private async newPlaceholder(kind: string, value: string, taken: ReadonlySet<string>): Promise<string> {
+    const { names, cipher, normal } = this.keeping;
+    if (names === 'keyed' && cipher !== undefined) {
+      const parts = { conversation: this.name, kind, value: normal(kind, value) };
+      const short = placeholderOf(kind, await cipher.mark(parts, false));
+      return this.values.has(short) || taken.has(short) ? placeholderOf(kind, await cipher.mark(parts, true)) : short;
+    }
+    const label = placeholderOf(kind, '').slice(1, -2);
+    for (let number = (this.perLabel.get(label) ?? 0) + 1; ; number += 1) {
+      const placeholder = placeholderOf(kind, number);
+      if (!this.values.has(placeholder) && !taken.has(placeholder)) return placeholder;
+    }
+  }
+
+  private async append(fresh: readonly VaultEntry[]): Promise<boolean> {
+    const { store, cipher } = this.keeping;
+    if (this.count + fresh.length > mostEntries) throw new Error(`a vault keeps at most ${mostEntries} values for a conversation`);
+    const sealed = await Promise.all(
+      fresh.map(async (entry) => (cipher === undefined ? entry : { ...entry, value: await cipher.seal(this.name, entry) })),
+    );
+    const isAdded: unknown = await store.append(this.name, sealed, this.count);
+    if (typeof isAdded !== 'boolean') throw new Error('the store of a vault gave neither true nor false on append');
+    if (isAdded) for (const entry of fresh) this.take(entry, entry.value);
+    return isAdded;
+  }
+}
+
+const noPlaceholders: Promise<readonly string[]> = Promise.resolve([]);
+
+function freshFor(
+  fresh: readonly VaultEntry[],
+  { kind, value }: NewValue,
+  keyOf: (kind: string, value: string) => string,
+): string | undefined {
+  const key = keyOf(kind, value);
+  return fresh.find((entry) => keyOf(entry.kind, entry.value) === key)?.placeholder;
+}

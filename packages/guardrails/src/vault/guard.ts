@@ -1,0 +1,117 @@
+import type { Allow, GuardInfo, Rewrite, Span, Subject } from '@guardloop/core';
+import { allow, rewrite } from '@guardloop/core';
+import type { FindInText } from '../text/finding.js';
+import { jsonStrings } from '../text/json-strings.js';
+import { isJson } from '../text/text-guardrail.js';
+import type { Conversation } from './conversation.js';
+import type { HiddenSpan, Hiding } from './hide.js';
+import { hidden } from './hide.js';
+import type { PlaceholderLike } from './placeholders.js';
+import { placeholdersLike } from './placeholders.js';
+
+/** What the guardrail of a vault works with. */
+export interface Guarding<C> {
+  readonly find: FindInText;
+  conversationOf(info: { readonly context: C; readonly run: string }): Promise<Conversation>;
+  /** Whether what a tool gives was hidden already, or may hold placeholders of the vault. */
+  keepsPlaceholders(tool: string): boolean;
+  /** Of the guardrail; undefined: answers are held. */
+  readonly window: number | undefined;
+}
+
+/** Puts away what stands in a subject. Rejects, which refuses, where the store or a finder fails. */
+export async function hideIn<C>(guarding: Guarding<C>, subject: Subject, info: GuardInfo<C>): Promise<Allow | Rewrite<readonly Span[]>> {
+  const conversation = await guarding.conversationOf(info);
+  const { find, window, keepsPlaceholders } = guarding;
+  const keeps = keeping(conversation, subject, { messages: info.messages, keepsPlaceholders });
+  const mayFlow = window !== undefined && subject.surface === 'output' && !subject.final;
+  const flowing = mayFlow ? { run: info.run, window } : undefined;
+  const spans = isJson(subject)
+    ? await inJson(conversation, subject, { find, keeps })
+    : await hidden(conversation, subject.content, { find, place: { surface: subject.surface }, keeps, flowing });
+  if (spans.length === 0) return allow();
+  return rewrite<readonly Span[]>(
+    spans.map(({ start, end, with: words }) => ({ start, end, with: words })),
+    reasonOf(spans),
+  );
+}
+
+function reasonOf(spans: readonly HiddenSpan[]): string {
+  const kinds = [...new Set(spans.flatMap(({ kind }) => (kind === undefined ? [] : [kind])))].slice(0, 5);
+  const hasLikes = spans.some(({ kind }) => kind === undefined);
+  const words = [
+    ...(kinds.length === 0 ? [] : [`${kinds.join(', ')} was replaced by placeholders`]),
+    ...(hasLikes ? ['what only looked like a placeholder was marked'] : []),
+  ];
+  return words.join('; ');
+}
+
+/** Offsets of the decoded strings are led back to the JSON; half a number cannot be replaced: the whole goes. */
+async function inJson(
+  conversation: Conversation,
+  { surface, content }: Subject,
+  hiding: Omit<Hiding, 'place'>,
+): Promise<readonly HiddenSpan[]> {
+  const spans: HiddenSpan[] = [];
+  for (const string of jsonStrings(content)) {
+    const { text, key, isNumber } = string;
+    const found = await hidden(conversation, text, { ...hiding, place: { surface, key } });
+    for (const { start, end, with: words, kind } of found) {
+      const escaped = JSON.stringify(words);
+      if (isNumber) spans.push({ start: string.offset(0), end: string.offset(text.length), with: escaped, kind });
+      else spans.push({ start: string.offset(start), end: string.offset(end), with: escaped.slice(1, -1), kind });
+      if (isNumber) break;
+    }
+  }
+  return spans;
+}
+
+/** Labels that somebody may write before there is such a placeholder. */
+const usualLabels: ReadonlySet<string> = new Set(
+  'EMAIL PHONE CARD PAYMENT_CARD CREDIT_CARD IBAN SSN IP NAME PERSON ADDRESS SECRET TOKEN KEY API_KEY PASSWORD ACCOUNT VALUE'.split(' '),
+);
+
+/**
+ * Whether something looks like a placeholder and is meant: written by the vault, or by a model that had it from there. Of what comes from
+ * outside only what the call itself was given is kept.
+ */
+function keeping(
+  conversation: Conversation,
+  subject: Subject,
+  { messages, keepsPlaceholders }: Pick<GuardInfo, 'messages'> & Pick<Guarding<never>, 'keepsPlaceholders'>,
+): (like: PlaceholderLike) => boolean {
+  const isDoubtful = ({ label, isExact }: PlaceholderLike): boolean => isExact || usualLabels.has(label) || conversation.hasLabel(label);
+  const isMade = ({ placeholder, isExact }: PlaceholderLike): boolean => isExact && conversation.has(placeholder);
+  if (subject.surface === 'toolOutput') {
+    if (subject.form === 'projected') return () => true;
+    if (keepsPlaceholders(subject.tool)) return (like) => isMade(like) || !isDoubtful(like);
+    let given: ReadonlySet<string> | undefined;
+    return (like) => {
+      if (!isDoubtful(like)) return true;
+      given ??= new Set(placeholdersLike(JSON.stringify(subject.input)).map(({ placeholder }) => placeholder));
+      return isMade(like) && given.has(like.placeholder);
+    };
+  }
+  if (subject.surface !== 'input') return () => true;
+  // What the conversation holds has come past the vault before.
+  const isFromOutside = subject.items.every(
+    ({ id, via }) => (via === 'user' || via === 'session') && !messages.some((message) => message.id === id),
+  );
+  return isFromOutside ? (like) => !isDoubtful(like) : () => true;
+}
+
+/** As `hidden`, of what a tool gives: the text itself. */
+export async function hideText(conversation: Conversation, text: string, find: FindInText): Promise<string> {
+  const spans = await hidden(conversation, text, {
+    find,
+    place: { surface: 'toolOutput' },
+    keeps: ({ isExact, label }) => !(isExact || usualLabels.has(label) || conversation.hasLabel(label)),
+  });
+  let made = '';
+  let at = 0;
+  for (const { start, end, with: words } of spans) {
+    made += text.slice(at, start) + words;
+    at = end;
+  }
+  return made + text.slice(at);
+}

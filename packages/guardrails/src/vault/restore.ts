@@ -1,0 +1,100 @@
+import type { AroundInfo, Route, Tool } from '@guardloop/core';
+import { aroundTool, toolError } from '@guardloop/core';
+import { optionFault } from '@guardloop/core/model';
+import type { Conversation } from './conversation.js';
+import { placeholdersLike, replacePlaceholders } from './placeholders.js';
+
+/** Names of a tool's arguments; any text where the type of its input is not known. */
+export type FieldOf<I> = unknown extends I ? string : I extends object ? keyof I & string : string;
+
+/** Options of a vault's `restore`. */
+export interface RestoreOptions<F extends string = string> {
+  /**
+   * Arguments in which placeholders become values, all that is inside them included: a list, or for each the kinds that it takes (`email`, as
+   * the finders name them). In all others placeholders stay.
+   */
+  readonly fields: readonly F[] | { readonly [K in F]?: string | readonly string[] };
+}
+
+interface Restoring<C> {
+  conversationOf(info: { readonly context: C; readonly run: string }): Promise<Conversation>;
+  hide(conversation: Conversation, text: string): Promise<string>;
+}
+
+/** `undefined`: all kinds. */
+type Fields = ReadonlyMap<string, ReadonlySet<string> | undefined>;
+
+/** A tool of the same type that is given values for placeholders, and whose results have placeholders for values. */
+export function restoring<K, C, N extends string, I, A extends Route>(
+  by: Restoring<K>,
+  tool: Tool<C, N, I, A>,
+  options: RestoreOptions,
+): Tool<C & K, N, I, A> {
+  const where = `vault.restore(${typeof tool?.name === 'string' ? tool.name : '…'})`;
+  const fields = readFields(where, options);
+  return aroundTool<C, N, I, A, K>(tool, {
+    input: async (input, info: AroundInfo<K>) => restoreFields(await by.conversationOf(info), input, fields),
+    text: async (text, info: AroundInfo<K>) => by.hide(await by.conversationOf(info), text),
+  });
+}
+
+function readFields(where: string, options: RestoreOptions): Fields {
+  const given: unknown = options?.fields;
+  const isNames = Array.isArray(given) && given.length > 0 && given.every((name) => typeof name === 'string' && name !== '');
+  if (isNames) return new Map((given as readonly string[]).map((name) => [name, undefined]));
+  if (typeof given !== 'object' || given === null || Array.isArray(given) || Object.keys(given).length === 0)
+    throw optionFault(where, "fields names no argument. Give a list, such as ['to'], or the kinds that each takes: { to: 'email' }.");
+  return new Map(
+    Object.entries(given).map(([name, kinds]: [string, unknown]) => {
+      const list: unknown = typeof kinds === 'string' ? [kinds] : kinds;
+      if (!Array.isArray(list) || list.length === 0 || !list.every((kind) => typeof kind === 'string'))
+        throw optionFault(where, `fields.${name} is neither a kind nor a list of kinds. Give such as 'email'.`);
+      return [name, new Set(list as readonly string[])];
+    }),
+  );
+}
+
+function restoreFields(conversation: Conversation, input: unknown, fields: Fields): unknown {
+  if (typeof input !== 'object' || input === null) return input;
+  const restored: Record<string, unknown> = { ...input };
+  for (const [name, kinds] of fields) {
+    if (Object.hasOwn(restored, name))
+      restored[name] = restoreValue(restored[name], (text) => restoreText(conversation, text, { name, kinds }));
+  }
+  return restored;
+}
+
+const isPlain = (value: object): boolean => {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+};
+
+function restoreValue(value: unknown, restore: (text: string) => string): unknown {
+  if (typeof value === 'string') return restore(value);
+  if (Array.isArray(value)) return value.map((element: unknown) => restoreValue(element, restore));
+  if (typeof value !== 'object' || value === null || !isPlain(value)) return value;
+  return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, restoreValue(field, restore)]));
+}
+
+interface Field {
+  readonly name: string;
+  readonly kinds: ReadonlySet<string> | undefined;
+}
+
+/** Throws a tool's error, which names the field, for a placeholder that stands for nothing, or for a value of another kind. */
+function restoreText(conversation: Conversation, text: string, { name, kinds }: Field): string {
+  for (const { placeholder, isExact } of placeholdersLike(text)) {
+    const entry = isExact ? conversation.valueOf(placeholder) : undefined;
+    if (entry === undefined)
+      throw toolError(`${name} holds a placeholder that stands for nothing in this conversation. Copy one exactly as you were shown it.`, {
+        errorClass: 'invalid_input',
+        retryable: true,
+      });
+    if (kinds !== undefined && !kinds.has(entry.kind))
+      throw toolError(`${name} takes a placeholder for ${[...kinds].join(' or ')}, and holds one for ${entry.kind}.`, {
+        errorClass: 'invalid_input',
+        retryable: true,
+      });
+  }
+  return replacePlaceholders(text, (placeholder) => conversation.valueOf(placeholder)?.value);
+}
