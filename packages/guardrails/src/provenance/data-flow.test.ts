@@ -224,7 +224,7 @@ describe('the policy dataFlow', () => {
     });
     test('pass where the user said them, or the policy lists their host', async () => {
       expect(await decide(dataFlow(), { user, reads: [page], call: mail('dora@x.example', 'See www.mine.example.') })).toBe('ran');
-      const listed = dataFlow({ links: ['ok.example'] });
+      const listed = dataFlow({ links: ['ok.example', '*.ok.example'] });
       expect(
         await decide(listed, { user, reads: [page], call: mail('dora@x.example', 'See https://ok.example/a and www.ok.example.') }),
       ).toBe('ran');

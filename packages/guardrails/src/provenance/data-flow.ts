@@ -1,5 +1,7 @@
 import type { GuardInfo, Guardrail, ToolInputSubject } from '@guardloop/core';
 import { optionFault } from '@guardloop/core/model';
+import type { AllowList } from '../egress/allow-list.js';
+import { readAllowList } from '../egress/allow-list.js';
 import type { Evidence } from './evidence.js';
 import { EvidenceReader } from './evidence.js';
 import type { TrustedFields } from './grounds.js';
@@ -29,7 +31,7 @@ export interface DataFlowOptions extends ProvenanceOptions {
    * stand beside the built-in ones. False: not asked. Default true.
    */
   readonly intent?: boolean | { readonly [tool: string]: readonly string[] } | undefined;
-  /** Hosts that may stand in what is written or sent, whoever wrote them: `example.com`, and with it its subdomains. Default: none. */
+  /** Hosts that may stand in what is written or sent, whoever wrote them: `example.com`, `*.corp.example` for all below it. Default: none. */
   readonly links?: readonly string[] | undefined;
 }
 
@@ -61,14 +63,13 @@ interface Rules {
   readonly pointing: boolean;
   readonly intent: boolean;
   readonly words: ReadonlyMap<string, readonly string[]>;
-  readonly links: readonly string[];
+  readonly links: AllowList;
 }
 
 function readRules(where: string, { trust, pointing = true, intent = true, links = [] }: DataFlowOptions): Rules {
   if (typeof pointing !== 'boolean') throw optionFault(where, 'pointing is neither true nor false. Give one, or leave it out for true.');
   const isList = (value: unknown): value is readonly string[] =>
     Array.isArray(value) && value.every((each) => typeof each === 'string' && each.trim() !== '');
-  if (!isList(links)) throw optionFault(where, "links is no list of hosts. Give names such as ['example.com'].");
   if (typeof intent !== 'boolean') {
     const isTable = typeof intent === 'object' && intent !== null && !Array.isArray(intent) && Object.values(intent).every(isList);
     if (!isTable)
@@ -79,7 +80,7 @@ function readRules(where: string, { trust, pointing = true, intent = true, links
     pointing,
     intent: intent !== false,
     words: new Map(typeof intent === 'object' ? Object.entries(intent) : []),
-    links: links.map((host) => host.toLowerCase()),
+    links: readAllowList(where, 'links', links),
   };
 }
 
@@ -147,7 +148,7 @@ class Question {
     return this.rules.pointing && typeof value === 'string' && isLinkPointedTo(this.evidence, value);
   }
 
-  private isVouchedLink({ text, host }: Link): boolean {
-    return this.rules.links.some((each) => host === each || host.endsWith(`.${each}`)) || this.isVouched({ path: '', value: text });
+  private isVouchedLink({ text, host, port }: Link): boolean {
+    return this.rules.links.has(host, port) || this.isVouched({ path: '', value: text });
   }
 }

@@ -10,11 +10,12 @@ export interface Link {
   readonly text: string;
   /** Lower case; empty where programs may not agree on it. */
   readonly host: string;
+  readonly port: string;
 }
 
 /** The links and e-mail addresses of a text, and those within another one. */
 export function linksIn(text: string): readonly Link[] {
-  return urlsIn(text).map(({ start, end, host, isOdd }) => ({ text: text.slice(start, end), host: isOdd ? '' : host }));
+  return urlsIn(text).map(({ start, end, host, port, isOdd }) => ({ text: text.slice(start, end), host: isOdd ? '' : host, port }));
 }
 
 const bare = (url: string): string =>
