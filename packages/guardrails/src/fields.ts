@@ -1,4 +1,4 @@
-import type { Guardrail, StandardSchema, Subject, Surface } from '@guardloop/core';
+import type { Guardrail, Subject, Surface } from '@guardloop/core';
 import { optionFault } from '@guardloop/core/model';
 import type { FieldAt, FieldPathOf } from './field-paths.js';
 import type { Place } from './policy/fault.js';
@@ -44,16 +44,20 @@ export interface CheckFieldsOptions<T = unknown, S extends FieldSurface = FieldS
    * What crosses must fit it, and functions get what it makes of it. It must validate at once. Zod, or any Standard Schema. Default: values are
    * looked at as they are.
    */
-  readonly schema?: Pick<StandardSchema<T>, '~standard'> | { readonly '~standard': StandardValidation<T> } | undefined;
+  readonly schema?: FieldSchema<T> | undefined;
   /** By path: `total`, `customer.email`, `orders[].total` for every entry of a list. */
-  readonly fields?: { readonly [P in FieldPathOf<T>]?: FieldRule<FieldAt<T, P>, T> } | undefined;
+  readonly fields?: FieldRules<T> | undefined;
   /** Asked where the fields by themselves are right. */
   readonly together?: readonly WholeRule<T>[] | undefined;
 }
+/** Rules by path. A conditional type, so that the compiler knows the schema's type where it looks at what stands here. */
+export type FieldRules<T> = [T] extends [infer W] ? { readonly [P in FieldPathOf<W>]?: FieldRule<FieldAt<W, P>, W> | undefined } : never;
 /** The part of Standard Schema that is used. */
-interface StandardValidation<T> {
-  readonly validate: (value: unknown) => unknown;
-  readonly types?: { readonly output: T } | undefined;
+export interface FieldSchema<T> {
+  readonly '~standard': {
+    readonly validate: (value: unknown) => unknown;
+    readonly types?: { readonly output: T } | undefined;
+  };
 }
 
 const ownNames = ['schema', 'fields', 'together'] as const;

@@ -19,7 +19,7 @@ export interface PolicyFromOptions<C = unknown> {
    * Picks what rules may see of the run's context, as plain data. Called at most once for a call, when a rule first needs it, and answers at
    * once; if it throws, the call is refused. Default: rules see nothing of it.
    */
-  readonly context?: ((context: C) => object) | undefined;
+  readonly context?: ((context: C) => object & { readonly then?: undefined }) | undefined;
   /** Reads conditions of CEL: `cel` of `@guardloop/guardrails/cel`. Default: they are refused. */
   readonly cel?: CelCompiler | undefined;
   /** Where limits over time are counted. Default: in memory, for this policy in this process. */
