@@ -278,11 +278,14 @@ class ServerInUse<C> {
       return toolError(`server ${name} has this tool no more. It did not run.`, { errorClass: 'not_found', retryable: false });
     const change = changeFrom(this.standing.get(tool.name), now, this.options.hints === 'trust');
     if (change === undefined) return undefined;
-    this.warn({
-      kind: 'tools-changed',
-      tool: tool.name,
-      message: `Tool ${showName(tool.name)} is not as it was approved any more; its calls are refused.`,
-    });
+    if (!this.toldChanged.has(now.digest)) {
+      this.toldChanged.add(now.digest);
+      this.warn({
+        kind: 'tools-changed',
+        tool: tool.name,
+        message: `Tool ${showName(tool.name)} is not as it was approved any more; its calls are refused.`,
+      });
+    }
     return toolError(`server ${name} has changed this tool since it was approved, so it is not called. A person has to approve it anew.`, {
       errorClass: 'denied',
       retryable: false,
@@ -304,6 +307,8 @@ class ServerInUse<C> {
     return tools;
   }
 
+  /** Digests of changed tools that the host was told of, and names of new ones: once each. */
+  private readonly toldChanged = new Set<string>();
   private readonly toldNew = new Set<string>();
   private tellNew(tool: string): void {
     const { allow } = this.options;
