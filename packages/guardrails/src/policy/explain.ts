@@ -2,7 +2,7 @@ import type { GuardInfo, Guardrail, PolicyAction, ResolvedFlow, RunCall } from '
 import type { Node } from './condition.js';
 import { CelFault, decide } from './decide.js';
 import type { CountedCall, Decision, Outcome } from './judge.js';
-import { isRule, judge } from './judge.js';
+import { judge } from './judge.js';
 import { limitWords, measure, overWords } from './limits.js';
 import { behind } from './policy-from.js';
 import type { Rule } from './read-policy.js';
@@ -86,7 +86,7 @@ export function explainPolicy<C>(policy: Guardrail<C, 'toolInput'>, call: CallTo
       then: rule.then,
       outcome,
       conditions: isAsked ? conditionsOf(rule, counted) : [],
-      limits: isAsked && isRule(rule, counted.tool) && outcome !== 'does not fit' ? limitsOf(rule, counted) : [],
+      limits: isAsked && outcome !== 'does not fit' ? limitsOf(rule, counted) : [],
     });
   };
   // No store is asked, so the answer is there at once.
@@ -151,7 +151,7 @@ function said(node: Node, call: CountedCall): ExplainedCondition['holds'] {
 
 function limitsOf(rule: Rule, call: CountedCall): readonly ExplainedLimit[] {
   return rule.limits.map((limit) => {
-    const measured = measure(limit, call, rule.tools);
+    const measured = measure(limit, call, rule);
     const base = { path: limit.path, expects: limitWords(limit) };
     if (measured.kind === 'over') return { ...base, holds: false, why: overWords(limit, measured.why) };
     return { ...base, holds: measured.kind === 'within' ? true : 'counted' };

@@ -1,6 +1,5 @@
 // Which rule answers a call, and what.
 import type { PolicyAction, RunCall } from '@guardloop/core';
-import { fitsPattern } from '@guardloop/core';
 import type { PolicyCall, Witness } from './decide.js';
 import { CelFault, decide } from './decide.js';
 import type { LimitEntry } from './limit-store.js';
@@ -57,8 +56,6 @@ const verbs = { allow: 'allows', ask: 'wants a person to decide about', deny: 'd
 const stricter = (first: Decision | undefined, second: Decision): Decision =>
   first !== undefined && rank[first.action] >= rank[second.action] ? first : second;
 
-export const isRule = (rule: Rule, tool: string): boolean => rule.tools.some((pattern) => fitsPattern(pattern, tool));
-
 /**
  * Answers a call. Where a condition cannot be decided both cases are followed, and the stricter answer is given: so a rule that is not known
  * to fit never loosens anything. A promise only where the store gives one. Throws what the author's functions throw.
@@ -76,7 +73,7 @@ function judgeFrom(judging: Judging, from: number, floor: Decision | undefined):
       trace?.onRule(rule, 'unreachable');
       continue;
     }
-    if (!isRule(rule, call.tool)) {
+    if (!rule.isAbout(call.tool)) {
       trace?.onRule(rule, 'not about this tool');
       continue;
     }
@@ -165,7 +162,7 @@ function fits({ plan, call, trace }: Judging, rule: Rule): Truth | Decision {
 function applyLimits({ call, reserve }: Judging, rule: Rule): Over | undefined | PromiseLike<Over | undefined> {
   const claims: { readonly limit: Limit; readonly entry: LimitEntry }[] = [];
   for (const limit of rule.limits) {
-    const measured = measure(limit, call, rule.tools);
+    const measured = measure(limit, call, rule);
     if (measured.kind === 'over') return { limit, why: measured.why };
     if (measured.kind === 'entry') claims.push({ limit, entry: measured.entry });
   }

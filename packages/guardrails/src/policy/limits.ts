@@ -1,5 +1,4 @@
 import type { RunCall } from '@guardloop/core';
-import { fitsPattern } from '@guardloop/core';
 import type { PolicyCall } from './decide.js';
 import { readDuration } from './duration.js';
 import type { Place } from './fault.js';
@@ -80,11 +79,11 @@ function readLimit(given: unknown, kind: 'limit' | 'spend', { place, key, hasCon
 const countable = (value: unknown): number | undefined =>
   typeof value === 'number' && Number.isFinite(value) && value >= 0 ? value : undefined;
 
-/** What a limit comes to for a call of one of `tools`. `raw`: its arguments as the log will hold them. */
+/** What a limit comes to for a call of a tool that the rule is about. `raw`: its arguments as the log will hold them. */
 export function measure(
   limit: Limit,
   call: PolicyCall & { readonly raw: unknown; readonly calls: readonly RunCall[] },
-  tools: readonly string[],
+  { isAbout }: { isAbout(tool: string): boolean },
 ): Measured {
   const { field, atMost, windowMs } = limit;
   let own: number | undefined = 1;
@@ -100,7 +99,7 @@ export function measure(
   }
   let sum = own;
   for (const { tool, input } of call.calls) {
-    if (!tools.some((pattern) => fitsPattern(pattern, tool))) continue;
+    if (!isAbout(tool)) continue;
     const amount = field ? countable(valueAt(input, field)) : 1;
     if (amount === undefined) return { kind: 'over', why: 'uncounted' };
     sum += amount;

@@ -9,7 +9,7 @@ import { readLimits } from './limits.js';
 import type { ConditionReading } from './read-condition.js';
 import { readCondition } from './read-condition.js';
 import { readSource } from './read-source.js';
-import { readToolNames } from './tool-names.js';
+import { nameMatcher, readToolNames } from './tool-names.js';
 import type { PolicyData } from './types.js';
 import { readWindow } from './window.js';
 
@@ -23,6 +23,7 @@ export interface Rule {
   readonly index: number;
   readonly name: string | undefined;
   readonly tools: readonly string[];
+  isAbout(tool: string): boolean;
   /** Undefined: it always fits. */
   readonly when: Node | undefined;
   readonly limits: readonly Limit[];
@@ -99,7 +100,16 @@ function readRule(given: unknown, { place, index, policy, reading }: RuleReading
     fault(place, `a rule that answers ${then} lets nothing through that could be counted. Leave its limits out.`);
   if (then === 'ask' && limits.some(({ over }) => over === 'ask'))
     fault(place, 'it asks in any case, so `over: ask` changes nothing. Give deny, halt or next.');
-  return { index, name, tools, when: conditionOf(entries, place, reading), limits, then, reason: reasonOf(entries, place) };
+  return {
+    index,
+    name,
+    tools,
+    isAbout: nameMatcher(tools),
+    when: conditionOf(entries, place, reading),
+    limits,
+    then,
+    reason: reasonOf(entries, place),
+  };
 }
 
 function conditionOf(entries: ReadonlyMap<string, unknown>, place: Place, reading: ConditionReading): Node | undefined {

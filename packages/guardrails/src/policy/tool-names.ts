@@ -29,3 +29,10 @@ export function readAgentNames(value: unknown, place: Place): readonly string[] 
     fault(place, "give an agent's name, a pattern, or a list of them.");
   return list as readonly string[];
 }
+
+/** Asks whether a name is among names and patterns. */
+export function nameMatcher(names: readonly string[]): (name: string) => boolean {
+  const exact = new Set(names.filter((name) => !name.includes('*')));
+  const patterns = names.filter((name) => name.includes('*'));
+  return (name) => exact.has(name) || patterns.some((pattern) => pattern === '*' || fitsPattern(pattern, name));
+}
