@@ -1,6 +1,6 @@
 import type { VaultCipher } from './cipher.js';
 import { KnownValues } from './known-values.js';
-import { placeholderOf } from './placeholders.js';
+import { labelOf, placeholderOf } from './placeholders.js';
 import type { VaultEntry, VaultStore } from './store.js';
 
 /** A value and what kind of thing it is. */
@@ -32,6 +32,13 @@ const mostEntries = 10_000;
 const mostTries = 20;
 /** How long the last values of an answer that flows wait for a next piece before they are kept, milliseconds. */
 const settleMs = 200;
+
+/** Names that are given to several values at once. */
+interface Naming {
+  readonly taken: Set<string>;
+  /** The last number that was tried, by label. */
+  readonly last: Map<string, number>;
+}
 
 /** The entries of one conversation, opened, as far as they were read. */
 export class Conversation {
@@ -189,26 +196,30 @@ export class Conversation {
 
   private async freshEntries(values: readonly NewValue[]): Promise<readonly VaultEntry[]> {
     const fresh = new Map<string, VaultEntry>();
+    const naming: Naming = { taken: new Set([...this.growing.values()].flat().map(({ placeholder }) => placeholder)), last: new Map() };
     for (const { kind, value } of values) {
       const key = this.keyOf(kind, value);
       if (this.placeholders.has(key) || fresh.has(key)) continue;
-      const taken = new Set([...fresh.values(), ...[...this.growing.values()].flat()].map(({ placeholder }) => placeholder));
-      fresh.set(key, { kind, value, placeholder: await this.newPlaceholder(kind, value, taken) });
+      const placeholder = await this.newPlaceholder({ kind, value }, naming);
+      naming.taken.add(placeholder);
+      fresh.set(key, { kind, value, placeholder });
     }
     return [...fresh.values()];
   }
 
-  private async newPlaceholder(kind: string, value: string, taken: ReadonlySet<string>): Promise<string> {
+  private async newPlaceholder({ kind, value }: NewValue, { taken, last }: Naming): Promise<string> {
     const { names, cipher, normal } = this.keeping;
+    const isFree = (placeholder: string): boolean => !this.values.has(placeholder) && !taken.has(placeholder);
     if (names === 'keyed' && cipher !== undefined) {
       const parts = { conversation: this.name, kind, value: normal(kind, value) };
       const short = placeholderOf(kind, await cipher.mark(parts, false));
-      return this.values.has(short) || taken.has(short) ? placeholderOf(kind, await cipher.mark(parts, true)) : short;
+      return isFree(short) ? short : placeholderOf(kind, await cipher.mark(parts, true));
     }
-    const label = placeholderOf(kind, '').slice(1, -2);
-    for (let number = (this.perLabel.get(label) ?? 0) + 1; ; number += 1) {
+    const label = labelOf(kind);
+    for (let number = (last.get(label) ?? this.perLabel.get(label) ?? 0) + 1; ; number += 1) {
       const placeholder = placeholderOf(kind, number);
-      if (!this.values.has(placeholder) && !taken.has(placeholder)) return placeholder;
+      last.set(label, number);
+      if (isFree(placeholder)) return placeholder;
     }
   }
 

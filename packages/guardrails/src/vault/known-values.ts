@@ -52,7 +52,7 @@ export class KnownValues {
     this.count += 1;
   }
 
-  /** In order, none over another; of values that begin alike the longest. */
+  /** In order, none over another; of values that begin alike the longest. Of two that overlap no piece is left. */
   find(text: string): readonly KnownPlace[] {
     if (this.count === 0) return [];
     if (!this.isLinked) this.link();
@@ -113,11 +113,12 @@ function continues(text: string, at: number): boolean {
   return at > 0 && at < text.length && partOfWord.test(text.charAt(at - 1)) && partOfWord.test(text.charAt(at));
 }
 
-/** A longer place takes the room of those in it. */
+/** A place takes the room of those in it; of one that it only overlaps it leaves all, and takes what is behind. */
 function add(found: KnownPlace[], place: KnownPlace): void {
-  for (let last = found.at(-1); last !== undefined && last.end > place.start; last = found.at(-1)) {
-    if (last.start <= place.start) return;
+  let last = found.at(-1);
+  while (last !== undefined && last.start >= place.start) {
     found.pop();
+    last = found.at(-1);
   }
-  found.push(place);
+  found.push(last !== undefined && last.end > place.start ? { ...place, start: last.end } : place);
 }
