@@ -120,10 +120,14 @@ export function phoneRegions(): readonly string[] {
   return getCountries();
 }
 
+/** Characters in which so many pieces are a crowd, where the library is not asked. */
+const crowdWithin = 200;
+const crowdAsks = 4;
+
 /**
  * Telephone numbers: international ones by calling code and length; those of North America as they are written; those of `regions` by the
- * library's patterns; any other near a word that says so. The library is asked of a few pieces for each kilobyte, since one answer takes
- * up to 0.1 ms; in a text with more pieces than that their length decides, so that what is crowded is redacted and not missed.
+ * library's patterns; any other near a word that says so. One answer of the library takes up to 0.1 ms: where pieces stand in a crowd
+ * their length decides, so that what is crowded is redacted and not missed.
  */
 export function findPhones(
   text: string,
@@ -131,31 +135,34 @@ export function findPhones(
   hasContext: (start: number, end: number) => boolean,
 ): readonly TextFinding[] {
   const found: TextFinding[] = [];
-  let asks = 4 + Math.floor(text.length / 256);
+  const starts: number[] = [];
+  const most = Math.floor(crowdAsks / Math.max(1, regions.length));
   const isNational = (piece: Piece): boolean => {
+    const isCrowd = (starts[starts.length - 1 - most] ?? Number.NEGATIVE_INFINITY) >= piece.start - crowdWithin;
     const written = text.slice(piece.start, piece.end);
-    for (const region of regions) {
+    return regions.some((region) => {
       const lengths = readCountries().lengths.get(region);
-      if (lengths === undefined || !(lengths.has(piece.digits.length) || lengths.has(piece.digits.length - 1))) continue;
-      asks -= 1;
-      if (asks < 0 || isValidPhoneNumber(written, region as CountryCode)) return true;
-    }
-    return false;
+      if (lengths === undefined || !(lengths.has(piece.digits.length) || lengths.has(piece.digits.length - 1))) return false;
+      return isCrowd || isValidPhoneNumber(written, region as CountryCode);
+    });
   };
   for (const piece of pieces(text)) {
-    if (
-      isPhone(
-        piece,
-        () => hasContext(piece.start, piece.end),
-        () => isNational(piece),
-      )
-    )
-      found.push({ start: piece.start, end: piece.end, kind: 'phone' });
+    starts.push(piece.start);
+    const { start, end } = piece;
+    if (isPhone(piece, { isNear: () => hasContext(start, end), isNational: () => isNational(piece) }))
+      found.push({ start, end, kind: 'phone' });
   }
   return found;
 }
 
-function isPhone(piece: Piece, isNear: () => boolean, isNational: () => boolean): boolean {
+interface Evidence {
+  /** A word that says so stands near. */
+  isNear(): boolean;
+  /** It is a number of one of the regions. */
+  isNational(): boolean;
+}
+
+function isPhone(piece: Piece, { isNear, isNational }: Evidence): boolean {
   const { digits, hasPlus, groups } = piece;
   if (digits.length < 7 || digits.length > 17 || /^(\d)\1+$/.test(digits)) return false;
   if (hasPlus) return isInternational(digits);

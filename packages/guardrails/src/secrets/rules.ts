@@ -67,8 +67,7 @@ export function ruleFinder(where: string, rules: readonly SecretRule[]): FindInT
   for (const rule of rules) {
     const compiled = compileRule(where, rule);
     const keywords = (rule.keywords ?? []).filter((keyword) => keyword !== '');
-    // Upper and lower case beyond ASCII are not the scan's: such a keyword is no filter.
-    if (keywords.length === 0 || keywords.some((keyword) => /[^\x20-\x7e]/.test(keyword))) always.push(compiled);
+    if (keywords.length === 0) always.push(compiled);
     else {
       for (const keyword of keywords) {
         words.push(keyword.toLowerCase());

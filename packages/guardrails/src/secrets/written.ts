@@ -102,7 +102,7 @@ function isLogin(argument: string): boolean {
   if (user === undefined || password === undefined) return false;
   const isOpen = (part: string): boolean =>
     isVariable(part) || isPlaceholder(part) || loginWords.has(part.toLowerCase()) || /^[$%<[]/.test(part) || part.includes('$(');
-  const isKeyAlone = password === '' && /[0-9]/.test(user) && entropyOf(user) > 2.8;
+  const isKeyAlone = password === '' && /[0-9]/.test(user) && user.length >= 8 && entropyOf(user) > 2.5;
   if (isKeyAlone) return !isOpen(user);
   return password.length >= 4 && !isOpen(password) && !(isOpen(user) && isStopWord(password)) && user !== password;
 }

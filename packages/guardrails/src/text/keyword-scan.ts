@@ -3,7 +3,7 @@
 /** Calls `found` for every place of every word, by the word's index; the end is exclusive. */
 export type KeywordScan = (text: string, found: (word: number, end: number) => void) => void;
 
-/** Words are not empty; with `ignoreCase` they are in lower case, and the text's letters of ASCII count in either case. */
+/** Words are not empty; with `ignoreCase` they are in lower case, and the text's letters count in either case. */
 export function keywordScan(words: readonly string[], { ignoreCase = false }: { readonly ignoreCase?: boolean } = {}): KeywordScan {
   const symbols = new Uint16Array(0x1_0000);
   let width = 1;
@@ -16,7 +16,12 @@ export function keywordScan(words: readonly string[], { ignoreCase = false }: { 
       }
     }
   }
-  if (ignoreCase) for (let code = 0x41; code <= 0x5a; code += 1) symbols[code] = symbols[code + 32] ?? 0;
+  if (ignoreCase) {
+    for (const letter of new Set(words.join(''))) {
+      const upper = letter.toUpperCase();
+      if (upper.length === 1) symbols[upper.charCodeAt(0)] ||= symbols[letter.charCodeAt(0)] ?? 0;
+    }
+  }
   const states = 1 + words.reduce((sum, word) => sum + word.length, 0);
   const next = new Int32Array(states * width).fill(-1);
   const ends: number[][] = [[]];

@@ -73,7 +73,7 @@ export const americanKinds = [
     words: 'Canadian social insurance number',
     group: 'identity',
     region: 'CA',
-    pattern: /(?<![\w.-])[1-79]\d{2}[- ]?\d{3}[- ]?\d{3}(?![\w-]|\.\d)/g,
+    pattern: /(?<![\w.-])\d{3}[- ]?\d{3}[- ]?\d{3}(?![\w-]|\.\d)/g,
     context: ['social insurance', 'sin number', 'sin:', 'sin is', 'my sin', 'assurance sociale', 'nas'],
     check: isLuhn,
   },

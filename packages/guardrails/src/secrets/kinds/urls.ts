@@ -1,5 +1,5 @@
 import type { SecretKind } from '../kind.js';
-import { isPlaceholder, isStopWord, isVariable } from '../likeness.js';
+import { isPlaceholder, isVariable } from '../likeness.js';
 
 /** Logins that stand in addresses and commands. */
 export const urlKinds = [
@@ -13,18 +13,6 @@ export const urlKinds = [
     inWord: true,
     keepsPlaceholders: true,
     check: isLoginInUrl,
-  },
-  {
-    id: 'connection-string-password',
-    words: 'password in a connection string',
-    group: 'urls',
-    keywords: ['wd=', 'word=', 'wd =', 'word ='],
-    back: 6,
-    pattern: /[;"'\s&?](?:[Pp]wd|PWD|[Pp]assword|PASSWORD) ?= ?([^;"'\s&]{4,120})(?=[;"'\s&]|$)/,
-    secret: 1,
-    inWord: true,
-    mixed: true,
-    check: (value: string) => !isVariable(value) && !isStopWord(value),
   },
 ] as const satisfies readonly SecretKind[];
 
