@@ -44,7 +44,8 @@ const strict = defineAgent({
   guardrails: [short, brief, inTokens, inEnglish],
 });
 assert.equal((await run(strict, 'Where is it?')).status, 'completed');
-const german = 'Der Spaten, den ich vor drei Wochen bestellt habe, ist immer noch nicht angekommen, und niemand nimmt ab.';
+const german =
+  'Der Spaten, den ich vor drei Wochen bestellt habe, ist immer noch nicht angekommen, und unter Ihrer Nummer nimmt niemand ab. Bitte sagen Sie mir, wo er ist.';
 assert.equal((await run(strict, german)).status, 'blocked');
 // #region detect
 const told = detectLanguage(german); // 'de'
