@@ -230,7 +230,7 @@ describe('K21', () => {
       expect(seen.get('t6')?.content).toBe('{"a":"x","b":[1,2]}');
       expect(seen.get('t7')?.content).toBe('[audio, audio/wav, 3 bytes]');
       expect(seen.get('t8')).toMatchObject({ isError: true });
-      expect(shown('t8')).toMatch(/bad_result.*must be number/);
+      expect(shown('t8')).toMatch(/bad_result.*n: expected number/);
       expect(seen.get('t9')).toMatchObject({ isError: true });
       expect(shown('t9')).toContain('nothing here');
       expect(shown('t10')).toContain('hologram');

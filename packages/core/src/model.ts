@@ -40,6 +40,8 @@ export { type ConcurrencyOptions, withConcurrency } from './model/with-concurren
 export { type FallbackInfo, type FallbackOptions, withFallback } from './model/with-fallback.js';
 export { type RetryOptions, withRetry } from './model/with-retry.js';
 export { type TimeoutOptions, withTimeouts } from './model/with-timeouts.js';
+export type { SchemaIssue } from './schema/compiled.js';
+export { jsonSchemaCheck } from './schema/json-schema-check.js';
 export type { StrictForm } from './schema/strict-form.js';
 export { strictForm } from './schema/strict-form.js';
 export { Attempts } from './wire/attempts.js';

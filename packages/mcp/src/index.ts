@@ -12,4 +12,4 @@ export type { RefusedTool } from './client/survey.js';
 export { mcpToolName } from './client/tool-names.js';
 export type { HttpOptions, ListenOptions } from './serve/http-handler.js';
 export { type AgentServer, serveAgent } from './serve/serve-agent.js';
-export type { Caller, DecideApproval, ServedCall, ServeOptions } from './serve/types.js';
+export type { Caller, DecideApproval, ServeArguments, ServedCall, ServeOptions, ServeSettings } from './serve/types.js';

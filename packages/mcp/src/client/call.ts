@@ -1,4 +1,4 @@
-import type { ErrorClass, JsonObject, ToolInfo } from '@guardloop/core';
+import type { ErrorClass, JsonObject, JsonValue, ToolInfo } from '@guardloop/core';
 import { toolError } from '@guardloop/core';
 import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import { z } from 'zod';
@@ -18,7 +18,7 @@ export interface CalledTool {
   /** Rejects, with a `toolError`, where the tool may not be called as the server has it now. */
   readonly check: (signal: AbortSignal) => Promise<void>;
   /** Says what in a structured result does not fit what the server declared; undefined where it fits. Left out: the server declared nothing. */
-  readonly misfit: ((structured: JsonObject[string]) => Promise<string | undefined>) | undefined;
+  readonly misfit: ((structured: JsonValue) => string | undefined) | undefined;
 }
 
 /** Calls a tool of a server. Gives what core takes as a result; every failure is thrown as a `toolError`. */
@@ -47,7 +47,7 @@ export async function callTool(
   if (misfit) {
     if (result.structured === undefined)
       throw toolError(`it ran, but server ${serverName} gave no structured result, which it declares`, { errorClass: 'bad_result' });
-    const fault = await misfit(result.structured);
+    const fault = misfit(result.structured);
     if (fault !== undefined)
       throw toolError(`it ran, but its result does not have the form that server ${serverName} declares: ${fault}`, {
         errorClass: 'bad_result',

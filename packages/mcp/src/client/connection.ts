@@ -94,6 +94,8 @@ export class Connection {
   private opening: Promise<Session> | undefined;
   private wasOpen = false;
   private isClosed = false;
+  /** Gives up what is being opened. */
+  private giveUp: (() => void) | undefined;
 
   constructor(settings: ConnectionSettings) {
     this.settings = settings;
@@ -142,8 +144,8 @@ export class Connection {
     const opening = this.opening;
     const session = this.session;
     this.session = undefined;
+    this.giveUp?.();
     await session?.close();
-    // What is being opened closes itself when it sees that nobody wants it.
     await opening?.catch(() => undefined);
   }
 
@@ -169,6 +171,10 @@ export class Connection {
     let timer: ReturnType<typeof setTimeout> | undefined;
     let isLate = false;
     const late = new Promise<never>((_resolve, reject) => {
+      this.giveUp = () => {
+        isLate = true;
+        reject(new RequestFailure('closed', `Server ${serverName} was closed by this program.`));
+      };
       timer = setTimeout(() => {
         isLate = true;
         reject(new RequestFailure('unreachable', `Server ${serverName} did not get ready within ${connectTimeoutMs} ms.`));
@@ -188,10 +194,6 @@ export class Connection {
     connecting.catch(() => undefined);
     try {
       const session = await Promise.race([connecting, late]);
-      if (this.isClosed) {
-        await session.close();
-        throw new RequestFailure('closed', `Server ${serverName} was closed by this program.`);
-      }
       this.session = session;
       if (this.wasOpen) onRenewed();
       this.wasOpen = true;
@@ -201,6 +203,7 @@ export class Connection {
       throw asUnreachable(thrown, serverName);
     } finally {
       clearTimeout(timer);
+      this.giveUp = undefined;
     }
   }
 

@@ -1,11 +1,13 @@
 import type { Flow, Guardrail, JsonObject, JsonSchema, Projection, Tool } from '@guardloop/core';
 import { GuardloopError, withContext } from '@guardloop/core';
+import type { CalledTool } from './call.js';
 import { callTool } from './call.js';
 import type { Connection } from './connection.js';
 import type { Definition } from './definition.js';
 import { RequestFailure, toToolError } from './failure.js';
 import { withoutSlowPatterns } from './linear-patterns.js';
 import { outputCheck } from './output-check.js';
+import { showName } from './show-text.js';
 import { mcpToolName } from './tool-names.js';
 import { byPattern, fitsPattern } from './tool-pattern.js';
 
@@ -30,8 +32,7 @@ export function offerTool<C>(connection: Connection, definition: Definition, set
   const schema = objectSchema(withoutSlowPatterns(input));
   const flow = flowOf(definition, settings, schema);
   const isRepeatable = flow?.effect === 'read' || flow?.effect === 'none' || (trustsHints && hints?.idempotent === true);
-  if (output !== undefined) checkBounds(output, name);
-  const misfit = output === undefined ? undefined : outputCheck(output);
+  const misfit = output === undefined ? undefined : checkOf(output, name);
   const check = async (signal: AbortSignal): Promise<void> => {
     const why = await stillStands(definition, signal);
     if (why) throw why instanceof RequestFailure ? toToolError(why, isRepeatable) : why;
@@ -81,16 +82,11 @@ function hasProperty({ properties }: JsonObject, argument: string): boolean {
   return typeof properties === 'object' && properties !== null && Object.hasOwn(properties, argument);
 }
 
-/** Core's bounds on schemas hold for that of the output too. */
-function checkBounds(output: JsonObject, name: string): void {
+function checkOf(output: JsonObject, name: string): CalledTool['misfit'] {
   try {
-    withContext<unknown>().defineTool({
-      name: 'bounds',
-      description: 'Never offered.',
-      input: objectSchema(withoutSlowPatterns(output)),
-    });
+    return outputCheck(output);
   } catch (thrown) {
-    const why = GuardloopError.is(thrown) ? thrown.message.replace('The input of tool bounds', 'its output') : 'its output cannot be read.';
-    throw new GuardloopError('CONFIG_INVALID', `Tool ${name} cannot be used: ${why}`);
+    const why = thrown instanceof Error ? thrown.message : 'it cannot be read';
+    throw new GuardloopError('CONFIG_INVALID', `Tool ${showName(name)} has a schema of its output that cannot be used: ${why}.`);
   }
 }

@@ -4,7 +4,7 @@ import type { CallToolResult } from '@modelcontextprotocol/sdk/types.js';
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
 import { isObject } from '../client/json.js';
 import { CallRefused } from './call-refused.js';
-import type { DecideApproval, ServedCall, ServeOptions } from './types.js';
+import type { DecideApproval, ServedCall, ServeSettings } from './types.js';
 
 /** What a call brings along of its client. */
 export interface ClientOfCall {
@@ -24,7 +24,7 @@ const mostRounds = 100;
  */
 export async function runCall<C, A extends Answer>(
   agent: Agent<C, A>,
-  options: ServeOptions<C>,
+  options: ServeSettings<C>,
   { call, client }: { readonly call: ServedCall; readonly client: ClientOfCall },
 ): Promise<CallToolResult> {
   let context: C | undefined;
@@ -68,7 +68,7 @@ function tell(progress: (step: number, message: string) => void): (event: RunEve
   };
 }
 
-function decider<C>({ approvals = 'refuse' }: ServeOptions<C>, { askPerson }: ClientOfCall): DecideApproval | undefined {
+function decider<C>({ approvals = 'refuse' }: ServeSettings<C>, { askPerson }: ClientOfCall): DecideApproval | undefined {
   if (approvals === 'refuse') return undefined;
   return approvals === 'client' ? askPerson : approvals;
 }

@@ -11,7 +11,7 @@ import { CallRefused } from './call-refused.js';
 import type { HttpOptions, ListenOptions } from './http-handler.js';
 import { httpHandler } from './http-handler.js';
 import { runCall } from './run-call.js';
-import type { Caller, ServeOptions } from './types.js';
+import type { Caller, ServeArguments, ServeSettings } from './types.js';
 
 /** An agent that clients of the protocol can call. Each call is a run of its own. */
 export interface AgentServer {
@@ -37,7 +37,8 @@ const inputSchema = {
  * Serves an agent, with all its guardrails and those in `run`: what they refuse does not leave, and a call that needs a person waits for one or
  * says so. Throws CONFIG_INVALID.
  */
-export function serveAgent<C, A extends Answer>(agent: Agent<C, A>, options: ServeOptions<C> = {}): AgentServer {
+export function serveAgent<C, A extends Answer>(agent: Agent<C, A>, ...[given]: ServeArguments<C>): AgentServer {
+  const options: ServeSettings<C> = given ?? {};
   const { name, description } = checkServe(agent, options);
   const servers = new Set<Server>();
   const running = { count: 0 };
@@ -101,7 +102,7 @@ function progressTo({ _meta, sendNotification }: CallExtra): ((step: number, mes
 
 function checkServe<C, A extends Answer>(
   agent: Agent<C, A>,
-  options: ServeOptions<C>,
+  options: ServeSettings<C>,
 ): { readonly name: string; readonly description: string } {
   const refuse = (what: string): never => {
     throw new GuardloopError('CONFIG_INVALID', `serveAgent ${what}`);

@@ -18,8 +18,14 @@ export interface ServedCall {
 /** Decides about an approval of a served run. Undefined: nobody decides now, and the call says that a person must. */
 export type DecideApproval = (approval: Approval, call: ServedCall) => Awaitable<Decision | undefined>;
 
-/** What `serveAgent` takes beside the agent. */
-export interface ServeOptions<C> {
+/** What `serveAgent` takes beside the agent. An agent with a context needs `context`. */
+export type ServeOptions<C> = unknown extends C
+  ? ServeSettings<C>
+  : ServeSettings<C> & { readonly context: NonNullable<ServeSettings<C>['context']> };
+/** The options argument of `serveAgent`: required exactly when the agent has a context type. */
+export type ServeArguments<C> = unknown extends C ? [options?: ServeOptions<C>] : [options: ServeOptions<C>];
+/** All options of {@link ServeOptions}, none required. */
+export interface ServeSettings<C> {
   /** The server's name and version, as clients see them. Default: the agent's name, and `1.0.0`. */
   readonly name?: string | undefined;
   readonly version?: string | undefined;
