@@ -79,14 +79,16 @@ const isObject = (value: unknown): value is { readonly [key: string]: unknown } 
   typeof value === 'object' && value !== null && !Array.isArray(value);
 const isAbsent = (input: unknown, name: string): boolean => (input as { readonly [key: string]: unknown })[name] === undefined;
 
-function decideTest({ selector, test, operand, reference, ignoreCase }: TestNode, call: PolicyCall): Truth {
-  const kind = testKinds[test];
-  let own = operand;
-  if (reference) {
-    own = kind.adopt(referred(reference, call));
-    if (own === undefined) return undefined;
-  }
-  return overValues(selector, call, (value) => kind.decide(value, own as never, ignoreCase));
+function decideTest(node: TestNode, call: PolicyCall): Truth {
+  const { selector, test, ignoreCase } = node;
+  const operand = operandOf(node, call);
+  if (operand === undefined) return undefined;
+  return overValues(selector, call, (value) => testKinds[test].decide(value, operand as never, ignoreCase));
+}
+
+/** What a value is compared with; undefined: it comes from elsewhere, and is missing or of another kind. */
+export function operandOf({ test, operand, reference }: TestNode, call: PolicyCall): unknown {
+  return reference === undefined ? operand : testKinds[test].adopt(referred(reference, call));
 }
 
 const referred = ({ from, path }: Reference, call: PolicyCall): unknown => valueAt(from === 'context' ? call.context : call.input, path);

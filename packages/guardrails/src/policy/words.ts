@@ -1,7 +1,7 @@
 // How conditions are said. Names and expectations only, never a value of the call.
 import type { Node, Reference, Selector, TestNode } from './condition.js';
 import type { PolicyCall } from './decide.js';
-import { decide } from './decide.js';
+import { decide, operandOf } from './decide.js';
 import type { TestKind } from './value-tests.js';
 import { saidList, testKinds } from './value-tests.js';
 import { windowWords } from './window.js';
@@ -88,8 +88,8 @@ export function undecidedFields(root: Node, call: PolicyCall): readonly string[]
   decide(root, call, (node, truth) => {
     if (truth !== undefined) return;
     if (node.kind === 'test') {
-      names.add(selectorWords(node.selector));
-      if (node.reference) names.add(referenceWords(node.reference));
+      const isKnown = node.reference === undefined || operandOf(node, call) !== undefined;
+      names.add(isKnown || node.reference === undefined ? selectorWords(node.selector) : referenceWords(node.reference));
     } else if (node.kind === 'present') names.add(selectorWords(node.selector));
     else if (node.kind === 'only') names.add('the arguments');
   });
