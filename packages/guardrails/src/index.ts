@@ -4,6 +4,7 @@ export { type FoundHost, type FoundUrl, hostsIn, urlsIn } from './egress/urls.js
 export type { FieldAt, FieldPathOf } from './field-paths.js';
 export { type CheckFieldsOptions, checkFields, type FieldRule, type FieldRules, type FieldSchema, type WholeRule } from './fields.js';
 export { type GroundedOptions, grounded } from './grounded.js';
+export { type InjectionOptions, injection } from './injection/injection.js';
 export type { AskingOptions, JudgeFailure, JudgeFailureKind } from './judge/ask-model.js';
 export { type JudgeBase, type JudgeOptions, judge } from './judge/judge.js';
 export { type TopicOptions, topic } from './judge/topic.js';
