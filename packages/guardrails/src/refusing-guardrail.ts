@@ -2,8 +2,11 @@ import type { Awaitable, BreakerOptions, GuardInfo, Guardrail, Subject, Surface,
 import { allow, ask, defineGuardrail, deny, halt } from '@guardloop/core';
 import { checkOptionNames, optionFault, suggest } from '@guardloop/core/model';
 
-/** How a guardrail refuses: as the verdict of that name does. */
-export type RefusingAction = 'ask' | 'deny' | 'halt';
+/** How a guardrail on these surfaces refuses: as the verdict of that name does. `ask` is for `toolInput`, `handoff` and `output` only. */
+export type RefusingAction<S extends Surface = Surface> =
+  | 'deny'
+  | 'halt'
+  | ([S] extends ['toolInput' | 'handoff' | 'output'] ? 'ask' : never);
 
 /** Options that all guardrails have which look at something whole and refuse it. */
 export interface RefusingOptions<S extends Surface = Surface> {
@@ -11,7 +14,7 @@ export interface RefusingOptions<S extends Surface = Surface> {
   readonly name?: string | undefined;
   readonly on?: readonly S[] | undefined;
   /** How it refuses. `ask` is for `toolInput`, `handoff` and `output` only. Default `deny`. */
-  readonly then?: RefusingAction | undefined;
+  readonly then?: RefusingAction<S> | undefined;
   /** What the person is told where it refuses. Default: the agent's `refusal`. */
   readonly reply?: string | undefined;
   /** Names or patterns of the tools it looks at. Default: all. */
@@ -23,8 +26,8 @@ export interface RefusingOptions<S extends Surface = Surface> {
   readonly onError?: 'deny' | 'halt' | 'allow' | undefined;
   /** For what asks something remote: when it keeps failing, stop asking for a while. Default: never. */
   readonly breaker?: BreakerOptions | undefined;
-  /** Start the agent's model before it has answered; with `on: ['input']` and without `then: 'ask'`. */
-  readonly beside?: 'model' | undefined;
+  /** Start the agent's model before it has answered; with `on: ['input']` alone. */
+  readonly beside?: ([S] extends ['input'] ? 'model' : never) | undefined;
   /** Its answers are logged, not obeyed. Default false. */
   readonly shadow?: boolean | undefined;
 }
@@ -61,7 +64,8 @@ const actions = ['ask', 'deny', 'halt'] as const;
 
 /** Makes a guardrail of a function that says why something is refused. Throws CONFIG_INVALID. */
 export function refusingGuardrail<C, const S extends Surface>(kind: RefusingKind<C>, options: RefusingOptions<S>): Guardrail<C, S> {
-  const { on = kind.on as readonly S[], then = 'deny', reply, tools, name = kind.name } = options;
+  const { on = kind.on as readonly S[], reply, tools, name = kind.name } = options;
+  const then: 'ask' | 'deny' | 'halt' = options.then ?? 'deny';
   const { version, timeoutMs, onError, breaker, beside, shadow } = options;
   if (!actions.includes(then)) {
     const hint = typeof then === 'string' ? suggest(then, actions) : '';

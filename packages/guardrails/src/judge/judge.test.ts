@@ -312,7 +312,7 @@ describe('the options of a judge', () => {
   });
 
   it('fit a guardrail beside the model', async () => {
-    expect(await runWith(medical(saying('yes'), { beside: 'model' }))).toMatchObject({ status: 'blocked' });
-    expect((await runWith(medical(saying('no'), { beside: 'model' }))).status).toBe('completed');
+    expect(await runWith(medical<'input'>(saying('yes'), { beside: 'model' }))).toMatchObject({ status: 'blocked' });
+    expect((await runWith(medical<'input'>(saying('no'), { beside: 'model' }))).status).toBe('completed');
   });
 });

@@ -82,7 +82,7 @@ export function judgeOf<S extends Surface>(kind: JudgeKind, options: JudgeOption
 }
 
 /** Throws CONFIG_INVALID for options of a judge that do not fit. */
-function checkJudge(where: string, options: JudgeOptions): void {
+function checkJudge(where: string, options: Judging): void {
   const { model, question, refuse, words, instructions, reason, settings, maxChars, maxPieces, used, onFailure } = options;
   checkModel(where, model);
   if (typeof question !== 'string' || question.trim() === '' || question.length > longestQuestion)
@@ -109,7 +109,9 @@ export function checkCallbacks(where: string, functions: Readonly<Record<string,
     if (value !== undefined && typeof value !== 'function') throw optionFault(where, `${name} is no function. Give one, or leave it out.`);
 }
 
-interface Looking extends JudgeOptions {
+/** What is asked, without where and how it refuses. */
+type Judging = Omit<JudgeOptions, keyof RefusingOptions>;
+interface Looking extends Judging {
   readonly reason: string;
   readonly refuse: 'yes' | 'no';
 }

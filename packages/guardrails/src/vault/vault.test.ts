@@ -17,9 +17,11 @@ import {
 } from '@guardloop/core';
 import type { ModelRequest } from '@guardloop/core/model';
 import type { Turn } from '@guardloop/testing';
-import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
+import { auditLog, callTool, cutAnywhere, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { pii } from '../pii/pii.js';
+import { secrets } from '../secrets/secrets.js';
 import type { FindInText } from '../text/finding.js';
 import { textGuardrail } from '../text/text-guardrail.js';
 import { orPlaceholder } from './or-placeholder.js';
@@ -600,6 +602,64 @@ describe('the store', () => {
     });
     expect(sent).toEqual([{ to: anna }]);
     expect(everything).not.toContain(anna);
+  });
+});
+
+describe('a run that is cut', () => {
+  it('ends the same from every place, in a process that has the store, and shows no value', async () => {
+    const store = memoryVaultStore();
+    const process = () => {
+      const sent: Sent[] = [];
+      const hides = make({ store, key });
+      const tools = [
+        defineTool({
+          name: 'find',
+          description: 'Finds.',
+          input: z.object({}),
+          flow: { effect: 'read' },
+          execute: () => ({ mail: bert, note: '[EMAIL_1]' }),
+        }),
+        hides.restore(sending(sent), { fields: ['to'] }),
+      ];
+      const model = scriptedModel([
+        callTool('find', {}),
+        callTool('send_mail', { to: '[EMAIL_2]' }),
+        say(`It went to [EMAIL_2], not to ${anna}.`),
+      ]);
+      return { sent, agent: defineAgent({ name: 'desk', instructions: '', model, tools: tools as never, guardrails: [hides.guardrail] }) };
+    };
+    const first = process();
+    const whole = await run(first.agent, `I am ${anna}.`);
+    expect(first.sent).toEqual([{ to: bert }]);
+    expect(whole).toMatchObject({ status: 'completed', output: 'It went to [EMAIL_2], not to [EMAIL_1].' });
+    const report = await cutAnywhere(whole.log, async (prefix) => {
+      const { sent, agent } = process();
+      // Before its input was accepted nothing has happened: it is given again.
+      const isEntered = prefix.events.some((event) => event.type === 'input.accept');
+      const result = await resume(agent, prefix, isEntered ? {} : { input: `I am ${anna}.` });
+      expect(sent.every(({ to }) => to === bert)).toBe(true);
+      expect(JSON.stringify(result)).not.toContain('@example');
+      return result;
+    });
+    expect(report.differences).toEqual([]);
+    expect(report.cuts).toBeGreaterThan(8);
+  });
+});
+
+describe('text guardrails of this package', () => {
+  it('find what a vault puts away, each by its kind, however it is written', async () => {
+    const hides = make({ hides: [pii({ regions: ['DE', 'GB'] }), secrets()] });
+    const input = [
+      `mail ${anna}, card 4111 1111 1111 1111 or 4111-1111-1111-1111,`,
+      'IBAN GB82 WEST 1234 5698 7654 32 or GB82WEST12345698765432, ip 8.8.8.8,',
+      'token ghp_16C7e42F292c6912E7710c838347Ae178B4a',
+    ].join(' ');
+    const { requests, everything } = await go({ input, turns: [say('Fine.')], hides });
+    const text = textOf(requests[0]);
+    expect(text).toContain(
+      'mail [EMAIL_1], card [PAYMENT_CARD_1] or [PAYMENT_CARD_1], IBAN [IBAN_1] or [IBAN_1], ip [IP_ADDRESS_1], token [GITHUB_TOKEN_1]',
+    );
+    for (const value of [anna, '4111', 'WEST', '8.8.8.8', 'ghp_']) expect(everything).not.toContain(value);
   });
 });
 
