@@ -3,6 +3,7 @@ import type { ToolSpec } from '../define/specs.js';
 import type { JsonObject, Label } from '../model/types.js';
 import { readJson } from '../run/answer.js';
 import { callLabel } from '../run/call-label.js';
+import { noteCall } from '../run/calls-beside.js';
 import type { RunHandle } from '../run/handle.js';
 import { judgeAnswer } from '../run/judge-answer.js';
 import { contentText, deepFreeze } from '../run/plain-output.js';
@@ -33,6 +34,8 @@ export const toolOf = (handle: RunHandle, name: string): ToolSpec | undefined =>
 export async function judgeInput(handle: RunHandle, { id, name, raw, label, revision, phases }: InputMatter): Promise<void> {
   const spec = toolOf(handle, name);
   if (spec === undefined) return;
+  // Those of one answer are asked about before it is folded.
+  if (!handle.state.calls.has(id)) noteCall(handle, id, { tool: name, input: raw });
   const parsed = await spec.input.parse(raw);
   const input = { raw, parsed: parsed.ok ? deepFreeze(parsed.value) : raw };
   await judgeToolInput(handle, { id, spec, input, label, revision, phases });

@@ -2,6 +2,7 @@ import type { GuardrailSpec } from '../define/specs.js';
 import type { Subject } from '../define/types.js';
 import { GuardloopError } from '../errors.js';
 import type { Clock } from '../model/clock.js';
+import { forgetCalls } from '../run/calls-beside.js';
 import type { Root } from '../run/handle.js';
 import { RunHandle } from '../run/handle.js';
 import { deepFreeze } from '../run/plain-output.js';
@@ -46,6 +47,7 @@ export class LogReplay implements Replayed {
   private readonly runGuards: readonly GuardrailSpec[];
   private readonly replaced: ReadonlySet<string>;
   private readonly verdicts: LogEvent[] = [];
+  private readonly past: LogEvent[] = [];
   private readonly handles = new Map<string, RunHandle>();
   private readonly diverged = new Set<string>();
   private readonly root: Root;
@@ -66,6 +68,7 @@ export class LogReplay implements Replayed {
     this.root = {
       log: this.state,
       events: this.verdicts,
+      past: this.past,
       writer: undefined,
       writerId: 'replay',
       channel: undefined,
@@ -146,6 +149,8 @@ export class LogReplay implements Replayed {
     }
     if (event.type === 'run.resume') this.recorded.clear();
     apply(this.state, this.underSet(event));
+    this.past.push(event);
+    if (event.type === 'model.end' && handle) forgetCalls(handle);
     return true;
   }
 

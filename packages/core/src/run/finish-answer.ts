@@ -4,6 +4,7 @@ import { describeIssues } from '../schema.js';
 import type { RecordedCall, Refusal } from '../state/events.js';
 import type { Finishing, RawAnswer } from './answer.js';
 import { readJson } from './answer.js';
+import { forgetCalls } from './calls-beside.js';
 import type { Ruling } from './guard.js';
 import type { LogDraft, RunHandle } from './handle.js';
 import { inTime } from './in-time.js';
@@ -12,7 +13,7 @@ import type { AnswerValue } from './judge-answer.js';
 import { askRefusal, judgeAnswer } from './judge-answer.js';
 import { abortedEnd } from './observations.js';
 import { standNow } from './plan.js';
-import { forgetPreparing, nameOfUnknown, prepareCalls } from './prepare-calls.js';
+import { nameOfUnknown, prepareCalls } from './prepare-calls.js';
 import { putInQuarantine } from './quarantine-answer.js';
 
 type ModelEnd = Extract<LogDraft, { type: 'model.end' }>;
@@ -69,7 +70,7 @@ export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishi
     ? answer.calls.map((call, index) => lastCall(nameOfUnknown(handle, call.name), `${turn}.${index}`))
     : prepareCalls(handle, answer, finishing);
   const calls = isPromise(preparing) ? await preparing : preparing;
-  forgetPreparing(handle);
+  forgetCalls(handle);
   if (handle.stop && handle.stop.kind !== 'halt') return discard(open, stopped);
   const { text, value } = ruling.value;
   const end: { -readonly [K in keyof ModelEnd]: ModelEnd[K] } = {

@@ -84,6 +84,8 @@ export interface Root {
   undecided?: RunState[] | undefined;
   /** Calls that stand before their guardrails, by path, in the order in which they came there; those of answers that are not recorded yet. */
   preparing?: Map<string, RunCall> | undefined;
+  /** Of a replay: what the log held up to here, verdicts apart. */
+  readonly past?: readonly LogEvent[] | undefined;
   /** Made when a guardrail first asks for other calls. */
   tally?: CallTally | undefined;
   /** The run is over: the session's next one may go. */

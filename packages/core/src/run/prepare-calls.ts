@@ -6,6 +6,7 @@ import { describeIssues, maxInputChars, rawIssue } from '../schema.js';
 import { canonicalJson } from '../state/canonical-json.js';
 import type { CallEnd, RecordedCall, Refusal } from '../state/events.js';
 import type { Finishing, RawAnswer } from './answer.js';
+import { noteCall } from './calls-beside.js';
 import type { Ruling } from './guard.js';
 import { judge } from './guard.js';
 import type { CallInput, RunHandle } from './handle.js';
@@ -186,18 +187,9 @@ function prepareTool(given: Given, spec: ToolSpec, input: CallInput): RecordedCa
   return isPromise(judging) ? (judging as Promise<Ruling<CallInput>>).then(settle) : settle(judging as Ruling<CallInput>);
 }
 
-/** Calls beside this one are told of it before it is recorded. One that is alone in its answer, and in its tree, has none beside it. */
+/** One that is alone in its answer, and in its tree, has none beside it. */
 function notePreparing({ handle, id, isAlone }: Given, tool: string, input: JsonObject): void {
-  if (isAlone) return;
-  const { root, state } = handle;
-  root.preparing ??= new Map();
-  root.preparing.set(`${state.id}/${id}`, Object.freeze({ run: state.id, callId: id, tool, input, isStarted: false }));
-}
-
-/** The answer has been recorded, or will not be: in the same moment the log tells of its calls. */
-export function forgetPreparing({ root, state }: RunHandle): void {
-  if (root.preparing === undefined) return;
-  for (const [path, { run }] of root.preparing) if (run === state.id) root.preparing.delete(path);
+  if (!isAlone) noteCall(handle, id, { tool, input });
 }
 
 function refused(given: Given, refusal: Refusal, revision: number): RecordedCall {

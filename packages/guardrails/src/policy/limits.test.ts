@@ -1,5 +1,5 @@
 import type { Guardrail, LogEvent, RunOptions, Tool } from '@guardloop/core';
-import { ask, asTool, defineAgent, defineGuardrail, defineTool, deny, memorySession, resume, run } from '@guardloop/core';
+import { ask, asTool, compareVerdicts, defineAgent, defineGuardrail, defineTool, deny, memorySession, resume, run } from '@guardloop/core';
 import type { Script } from '@guardloop/testing';
 import { auditLog, callTool, cutAnywhere, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
@@ -172,6 +172,21 @@ describe('a limit of calls in a run', () => {
     const report = await cutAnywhere(whole.log, (prefix) => resume(agent(), prefix, {}), { from: 2 });
     expect(report.differences).toEqual([]);
     expect(report.cuts).toBeGreaterThan(10);
+  });
+
+  it('is the same where the log is put to the policy again', async () => {
+    const whole = await run(agentOf([[one(1), one(2), one(3)], one(4), say('Done.')], twice), 'Go.');
+    const put = async (calls: number) => {
+      const policy = policyOf({ rule: { limit: { calls, per: 'run' } } });
+      const { subjects } = await compareVerdicts(whole.log, [policy]);
+      return subjects
+        .filter(({ surface }) => surface === 'toolInput')
+        .map(({ subject, status, replayed }) => `${subject} ${status} ${replayed?.action}`);
+    };
+    const id = whole.events[0]?.run;
+    const refused = [`${id}/1.2 unknown undefined`, `${id}/2.0 unknown undefined`];
+    expect(await put(2)).toEqual([`${id}/1.0 same allow`, `${id}/1.1 same allow`, ...refused]);
+    expect(await put(1)).toEqual([`${id}/1.0 same allow`, `${id}/1.1 changed deny`, ...refused]);
   });
 
   it('may ask, halt, or hand on to the next rule instead', async () => {
