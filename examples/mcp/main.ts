@@ -6,7 +6,7 @@ import { allow, ask, assertCompleted, defineAgent, defineGuardrail, resume, run 
 import { approvePins, mcpServer, pinsOf, serveAgent } from '@guardloop/mcp';
 import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
 
-const program = { command: process.execPath, args: [fileURLToPath(new URL('notes-server.js', import.meta.url))] };
+const program = { command: process.execPath, args: [fileURLToPath(new URL('./notes-server.js', import.meta.url))] };
 const endsOf = (events: readonly LogEvent[]): readonly string[] =>
   events.flatMap((event) => (event.type === 'tool.end' ? [`${event.tool} ${event.status}`] : []));
 

@@ -12,7 +12,8 @@ import type { McpServer, McpServerOptions, McpWarning } from '../index.js';
 import { mcpServer, mcpTools, pinsOf } from '../index.js';
 
 const require = createRequire(import.meta.url);
-const programOf = (name: string): string => join(require.resolve(`@modelcontextprotocol/${name}/package.json`), '../dist/index.js');
+const filesystem = join(require.resolve('@modelcontextprotocol/server-filesystem/package.json'), '../dist/index.js');
+const everythingServer = join(require.resolve('@modelcontextprotocol/server-everything/package.json'), '../dist/index.js');
 const connect = async (options: McpServerOptions): Promise<McpServer> => {
   const server = await mcpServer(options);
   onTestFinished(() => server.close());
@@ -25,9 +26,9 @@ const folderOf = (files: Readonly<Record<string, string>>): string => {
   return folder;
 };
 const files = (folder: string, more: Partial<McpServerOptions> = {}): McpServerOptions =>
-  ({ name: 'files', command: process.execPath, args: [programOf('server-filesystem'), folder], ...more }) as McpServerOptions;
+  ({ name: 'files', command: process.execPath, args: [filesystem, folder], ...more }) as McpServerOptions;
 const everything = (more: Partial<McpServerOptions> = {}): McpServerOptions =>
-  ({ name: 'every', command: process.execPath, args: [programOf('server-everything')], ...more }) as McpServerOptions;
+  ({ name: 'every', command: process.execPath, args: [everythingServer], ...more }) as McpServerOptions;
 const endsOf = (events: readonly LogEvent[]) => events.flatMap((event) => (event.type === 'tool.end' ? [event] : []));
 
 describe('server-filesystem', () => {
@@ -123,7 +124,7 @@ describe('server-filesystem', () => {
   it('that was killed is started again for the next call', async () => {
     const folder = folderOf({ 'a.txt': 'hello' });
     const pids: number[] = [];
-    const program = pathToFileURL(programOf('server-filesystem')).href;
+    const program = pathToFileURL(filesystem).href;
     const mcp = await connect({
       name: 'files',
       command: process.execPath,
