@@ -25,20 +25,25 @@ const isNameCode = (code: number): boolean =>
 const isSpace = (code: number): boolean => code === 0x20 || code === 0x09;
 const isQuote = (code: number): boolean => code === 0x22 || code === 0x27 || code === 0x60;
 
+/** Told of each assignment, from left to right. */
+export interface AssignmentReader {
+  /** Whether the value of such a name is of interest. */
+  isWanted(name: string): boolean;
+  found(assignment: Assignment): void;
+}
+
 /**
- * All assignments whose name `isWanted` accepts, in one pass: looks back no further than a name, forth no
- * further than `longest` characters of a value.
+ * Reads all assignments in one pass: looks back no further than a name, forth no further than `longest` characters of a value.
  */
-export function assignments(text: string, isWanted: (name: string) => boolean, longest = longestValue): readonly Assignment[] {
-  const found: Assignment[] = [];
+export function readAssignments(text: string, reader: AssignmentReader, longest = longestValue): void {
   const run: Run = { end: 0, values: 0 };
+  const step = (at: number): Step => ({ text, at, longest, run, reader });
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (code === 0x3d || code === 0x3a || code === 0x3e) at = aroundSign({ text, at, longest, run, isWanted }, found);
-    else if (code === 0x2d && text.charCodeAt(at + 1) === 0x2d) at = afterFlag({ text, at, longest, run, isWanted }, found);
-    else if (code === 0x69 && text.startsWith(' is ', at - 1)) afterWord({ text, at, longest, run, isWanted }, found);
+    if (code === 0x3d || code === 0x3a || code === 0x3e) at = aroundSign(step(at));
+    else if (code === 0x2d && text.charCodeAt(at + 1) === 0x2d) at = afterFlag(step(at));
+    else if (code === 0x69 && text.startsWith(' is ', at - 1)) afterWord(step(at));
   }
-  return found;
 }
 
 /** What was read last without quotes. Values begin in it again and again where signs follow each other: of such only the first few are read. */
@@ -53,40 +58,40 @@ interface Step {
   readonly at: number;
   readonly longest: number;
   readonly run: Run;
-  isWanted(name: string): boolean;
+  readonly reader: AssignmentReader;
 }
 
 /** `name = value`, `name: value`, `name := value`, `name => value`, `<name>value`. Returns where the scan goes on. */
-function aroundSign(step: Step, found: Assignment[]): number {
-  const { text, at, isWanted } = step;
+function aroundSign(step: Step): number {
+  const { text, at, reader } = step;
   let after = at + 1;
   while (after < text.length && after < at + 3 && '=>~'.includes(text.charAt(after))) after += 1;
   const name = nameBefore(text, at);
-  if (name === undefined || !isWanted(name)) return after - 1;
+  if (name === undefined || !reader.isWanted(name)) return after - 1;
   const value = valueAt(step, after);
-  if (value !== undefined) found.push({ name, ...value });
+  if (value !== undefined) reader.found({ name, ...value });
   return after - 1;
 }
 
 /** `--name value`; `--name=value` is found at its sign. */
-function afterFlag(step: Step, found: Assignment[]): number {
-  const { text, at, isWanted } = step;
+function afterFlag(step: Step): number {
+  const { text, at, reader } = step;
   let end = at + 2;
   while (end < text.length && end < at + 2 + longestName && isNameCode(text.charCodeAt(end))) end += 1;
   if (!isSpace(text.charCodeAt(end))) return end - 1;
   const name = text.slice(at + 2, end);
-  if (name === '' || !isWanted(name)) return end - 1;
+  if (name === '' || !reader.isWanted(name)) return end - 1;
   const value = valueAt(step, end);
-  if (value !== undefined && text.charAt(value.start) !== '-') found.push({ name, ...value });
+  if (value !== undefined && text.charAt(value.start) !== '-') reader.found({ name, ...value });
   return end - 1;
 }
 
-function afterWord(step: Step, found: Assignment[]): void {
-  const { text, at, isWanted } = step;
+function afterWord(step: Step): void {
+  const { text, at, reader } = step;
   const name = nameBefore(text, at - 1, 2);
-  if (name === undefined || !isWanted(name)) return;
+  if (name === undefined || !reader.isWanted(name)) return;
   const value = valueAt(step, at + 2);
-  if (value !== undefined) found.push({ name, ...value, isProse: true });
+  if (value !== undefined) reader.found({ name, ...value, isProse: true });
 }
 
 /** The name that ends at an offset, over spaces and quotes; with `words`, so many words of it. */

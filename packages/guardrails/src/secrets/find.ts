@@ -1,7 +1,7 @@
 import type { FindInText, TextFinding } from '../text/finding.js';
 import { keywordScan } from '../text/keyword-scan.js';
 import type { Assignment } from './assignments.js';
-import { assignments } from './assignments.js';
+import { readAssignments } from './assignments.js';
 import type { NamedKind, PatternKind, PrefixKind, SecretKind } from './kind.js';
 import { longestShortSecret } from './kind.js';
 import { entropyOf, hasLetterAndDigit, isPlaceholder } from './likeness.js';
@@ -65,9 +65,11 @@ export function secretFinder({ kinds, written, isLong }: SecretSearch): FindInTe
       readings.set(name, made);
       return made;
     };
-    const given = assignments(text, (name) => reading(name).kinds.length > 0 || reading(name).says !== undefined, longest);
-    for (const assignment of [...given, ...ofKey(text, key, longest)])
+    const judge = (assignment: Assignment): void =>
       judgeAssignment({ text, assignment, reading: reading(assignment.name), written }, found);
+    const isWanted = (name: string): boolean => reading(name).kinds.length > 0 || reading(name).says !== undefined;
+    readAssignments(text, { isWanted, found: judge }, longest);
+    for (const assignment of ofKey(text, key, longest)) judge(assignment);
     if (written.has('command-credentials')) found.push(...commandCredentials(text, longest));
     return found;
   };
