@@ -147,6 +147,32 @@ describe('K21', () => {
         expect(end).toMatchObject({ errorClass: 'unavailable', retryable: false, content: expect.stringContaining('may have happened') });
     });
 
+    it('S174: HTTP 400 for a session that is over gets a new one; only what is declared a read is sent once more', async () => {
+      const server = await fakeServer({
+        tools: () => [tool('look'), tool('act')],
+        onMessage: ({ method }, { headers }) => {
+          const session = headers['mcp-session-id'];
+          if (method === 'initialize' || (typeof session === 'string' && server.sessions.has(session))) return undefined;
+          return { status: 400, body: '{"jsonrpc":"2.0","error":{"code":-32000,"message":"No valid session ID provided"},"id":null}' };
+        },
+      });
+      const mcp = await connect({ name: 'srv', url: server.url, flow: { look: { effect: 'read' } } });
+      const call = async (name: string) => {
+        server.sessions.clear();
+        const model = scriptedModel([callTool(name), callTool(name), say('ok')]);
+        const result = await sound(run(defineAgent({ name: 'a', instructions: '', model, tools: [...mcp.tools] }), 'go'));
+        return ofType(result.events, 'tool.end').map(({ status, retryable }) => [status, retryable]);
+      };
+      expect(await call('srv__look')).toEqual([
+        ['ok', undefined],
+        ['ok', undefined],
+      ]);
+      expect(await call('srv__act')).toEqual([
+        ['error', false],
+        ['ok', undefined],
+      ]);
+    });
+
     it('S174: a call that timed out is not sent again when the session has expired meanwhile', async () => {
       const server = await fakeServer({ tools: () => [tool('a'), tool('b')], onCall: (name) => (name === 'a' ? 'never' : text('b')) });
       const mcp = await connect({ name: 'srv', url: server.url, requestTimeoutMs: 150 });

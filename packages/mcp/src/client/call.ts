@@ -34,6 +34,7 @@ export async function callTool(
     given = (await connection.request(request, resultSchema, {
       signal: info.signal,
       onprogress: steps(info),
+      isRepeatable,
       beforeRetry: () => check(info.signal),
     })) as JsonObject;
   } catch (thrown) {

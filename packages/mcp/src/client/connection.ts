@@ -31,6 +31,8 @@ export interface RequestSettings {
   readonly onprogress?: ProgressCallback | undefined;
   /** Default: the connection's. */
   readonly timeoutMs?: number | undefined;
+  /** It does no harm to send it twice: so it is also where it is not certain that it did not run, but the session is over. */
+  readonly isRepeatable?: boolean | undefined;
   /** Called when the request is about to be sent once more over a new session; what it throws is the request's end. */
   readonly beforeRetry?: (() => Promise<void>) | undefined;
 }
@@ -121,8 +123,10 @@ export class Connection {
     try {
       return await this.ask(session, { request, schema, settings });
     } catch (thrown) {
-      if (failureOf(thrown)?.kind !== 'expired') throw failureOf(thrown) ?? thrown;
+      const failure = failureOf(thrown);
+      if (failure?.kind !== 'expired') throw failure ?? thrown;
       this.retire(session);
+      if (failure.ran !== 'no' && settings.isRepeatable !== true) throw failure;
     }
     const next = await this.ready(settings.signal);
     await settings.beforeRetry?.();
@@ -132,11 +136,6 @@ export class Connection {
       if (failureOf(thrown)?.kind === 'expired') this.retire(next);
       throw failureOf(thrown) ?? thrown;
     }
-  }
-
-  /** The session may be over: the next request gets a new one. */
-  doubt(): void {
-    if (this.session) this.retire(this.session);
   }
 
   async close(): Promise<void> {

@@ -16,8 +16,6 @@ export interface HttpPlace {
   readonly auth: OAuthClientProvider | undefined;
   readonly fetch: FetchLike;
   readonly maxMessageBytes: number;
-  /** The server does not know the session any more, though it does not say so as the protocol wants it. */
-  readonly onDoubt: () => void;
 }
 
 export interface HttpTransport {
@@ -171,8 +169,13 @@ export function openHttp(place: HttpPlace): HttpTransport {
     if (status >= 300 && status < 400)
       throw new RequestFailure('refused', `Server ${serverName} redirects elsewhere, which is not followed: HTTP ${status}.`);
     if (status >= 500) throw new RequestFailure('lost', `Server ${serverName} failed: HTTP ${status}.`);
-    // Some servers say 400 where the protocol wants 404. Whether it ran is then not certain enough to send it again.
-    if (status === 400 && hadSession) place.onDoubt();
+    // Many servers say 400 where the protocol wants 404. That it did not run is then not certain.
+    if (status === 400 && hadSession)
+      throw new RequestFailure(
+        'expired',
+        `Server ${serverName} refuses the request, perhaps because the session is over: HTTP 400.`,
+        'unknown',
+      );
     throw new RequestFailure('refused', `Server ${serverName} refuses the request: HTTP ${status}.`);
   };
 

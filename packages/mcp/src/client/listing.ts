@@ -44,7 +44,7 @@ export async function listAll(connection: Connection, { list, serverName, timeou
     if (left <= 0) throw new RequestFailure('timeout', `Server ${serverName} did not list its ${list} within ${timeoutMs} ms.`);
     const request = { method: methods[list], params: cursor === undefined ? {} : { cursor } };
     const result: Readonly<Record<string, unknown>> = await readable(serverName, list, () =>
-      connection.request(request, schemas[list], { signal, timeoutMs: left }),
+      connection.request(request, schemas[list], { signal, timeoutMs: left, isRepeatable: true }),
     );
     const found = result[list];
     if (Array.isArray(found)) for (const entry of found as readonly unknown[]) entries.push(entry);

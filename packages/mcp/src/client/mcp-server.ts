@@ -104,10 +104,7 @@ class ServerInUse<C> {
       clientInfo,
       connectTimeoutMs: options.connectTimeoutMs ?? defaults.connectTimeoutMs,
       requestTimeoutMs: this.requestTimeoutMs,
-      open: opener(options, {
-        maxMessageBytes: options.maxMessageBytes ?? defaults.maxMessageBytes,
-        onDoubt: () => this.connection.doubt(),
-      }),
+      open: opener(options, { maxMessageBytes: options.maxMessageBytes ?? defaults.maxMessageBytes }),
       onRenewed: () => this.lookAgain(),
       onListChanged: (list) => {
         if (list === 'tools') this.lookAgain();

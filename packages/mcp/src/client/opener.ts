@@ -6,7 +6,6 @@ import { invalid } from './options.js';
 
 interface OpenSettings {
   readonly maxMessageBytes: number;
-  readonly onDoubt: () => void;
 }
 
 /** Makes what opens a new way to the server. What needs Node is loaded only for a server that is a program. */
@@ -27,7 +26,7 @@ function openLocal<C>(
 
 function openRemote<C>(
   { name, url, headers, auth, fetch: given }: RemoteServerOptions<C>,
-  { maxMessageBytes, onDoubt }: OpenSettings,
+  { maxMessageBytes }: OpenSettings,
 ): () => Promise<Opened> {
   const place = new URL(url);
   const signedFor = auth === undefined ? undefined : serverOfSignIn(auth);
@@ -52,7 +51,6 @@ function openRemote<C>(
       auth,
       fetch: given ?? ((target, init) => globalThis.fetch(target, init)),
       maxMessageBytes,
-      onDoubt,
     });
     return { transport, leave: () => http.terminateSession() };
   };

@@ -44,7 +44,7 @@ export function promptsOf(
   };
   const get: McpPrompts['get'] = async (name, given = {}, { signal } = {}) => {
     const request = { method: 'prompts/get', params: { name, arguments: { ...given } } };
-    const { messages, description } = await connection.request(request, promptSchema, { signal, timeoutMs });
+    const { messages, description } = await connection.request(request, promptSchema, { signal, timeoutMs, isRepeatable: true });
     const read = messages.flatMap(readMessage);
     return {
       ...(typeof description === 'string' ? { description } : {}),

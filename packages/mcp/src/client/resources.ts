@@ -65,7 +65,7 @@ export function resourcesOf<C>(connection: Connection, settings: ResourceSetting
   };
   const read = async (uri: string, { signal }: Asking = {}): Promise<readonly Part[]> => {
     const request = { method: 'resources/read', params: { uri } };
-    const { contents } = await connection.request(request, readSchema, { signal, timeoutMs });
+    const { contents } = await connection.request(request, readSchema, { signal, timeoutMs, isRepeatable: true });
     return contents.flatMap((content) => (isObject(content) ? [partOfResource(content)] : []));
   };
   const label = { origin: `tool:${mcpToolName(serverName, 'read_resource')}`, integrity: 'untrusted' } as const;

@@ -23,9 +23,10 @@ export function openStdio({ serverName, command, args, env, cwd, stderr, maxMess
     ...(cwd === undefined ? {} : { cwd }),
   });
   if (typeof stderr === 'function') {
+    const decoder = new TextDecoder();
     transport.stderr?.on('data', (chunk: Uint8Array) => {
       try {
-        stderr(new TextDecoder().decode(chunk));
+        stderr(decoder.decode(chunk, { stream: true }));
       } catch {
         // Whoever listens may not stop the server.
       }

@@ -31,7 +31,7 @@ export async function runCall<C, A extends Answer>(
   try {
     context = await options.context?.(call);
   } catch (thrown) {
-    options.onError?.(thrown);
+    notify(() => options.onError?.(thrown));
     throw new CallRefused(ErrorCode.InvalidRequest, 'The call was refused.');
   }
   const { observers = [], ...shared } = options.run ?? {};
@@ -51,11 +51,20 @@ export async function runCall<C, A extends Answer>(
       result = await (resume as unknown as ResumeAny)(agent, result.log, { ...settings, decisions });
     }
   } catch (thrown) {
-    options.onError?.(thrown);
+    notify(() => options.onError?.(thrown));
     throw new CallRefused(ErrorCode.InternalError, 'The agent could not be run.');
   }
-  options.onResult?.(result, call);
+  notify(() => options.onResult?.(result, call));
   return toCallResult(result);
+}
+
+/** Whoever is told may not change what the client gets. */
+function notify(told: () => void): void {
+  try {
+    told();
+  } catch {
+    // It is not ours.
+  }
 }
 
 /** Steps of the run, not words of it: nobody has judged those. */

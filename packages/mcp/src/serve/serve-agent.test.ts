@@ -308,6 +308,55 @@ describe('over HTTP', () => {
     expect(callers).toHaveLength(1);
   });
 
+  it('a person at the client is asked over the stream of the call', async () => {
+    const done: number[] = [];
+    const refund = defineTool({
+      name: 'refund',
+      description: 'R.',
+      input: z.object({ cents: z.number() }),
+      approval: true,
+      execute: ({ cents }) => {
+        done.push(cents);
+        return 'refunded';
+      },
+    });
+    const server = serveAgent(desk([callTool('refund', { cents: 5 }), say('Done.')], { tools: [refund] }), { approvals: 'client' });
+    const { url, close } = await server.listen();
+    onTestFinished(close);
+    const client = new Client({ name: 'test', version: '1' }, { capabilities: { elicitation: {} } });
+    client.setRequestHandler(ElicitRequestSchema, () => ({ action: 'accept', content: { decision: 'approve' } }) as never);
+    await client.connect(new StreamableHTTPClientTransport(new URL(url)) as Parameters<Client['connect']>[0]);
+    onTestFinished(() => client.close());
+    expect(textOf(await call(client))).toBe('Done.');
+    expect(done).toEqual([5]);
+  });
+
+  it('is a function of a request too, for a server of the host’s own', async () => {
+    const handle = serveAgent(desk([say('Hi.')])).http({ authenticate: 'anyone', hosts: ['agents.example'] });
+    const post = (body: object, headers: Record<string, string> = {}) =>
+      handle(
+        new Request('https://agents.example/desk', {
+          method: 'POST',
+          headers: { 'content-type': 'application/json', accept: 'application/json, text/event-stream', ...headers },
+          body: JSON.stringify({ jsonrpc: '2.0', ...body }),
+        }),
+      );
+    const begun = await post({
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
+    });
+    const session = begun.headers.get('mcp-session-id') ?? '';
+    expect([begun.status, session === '']).toEqual([200, false]);
+    await begun.text();
+    const called = await post(
+      { id: 2, method: 'tools/call', params: { name: 'desk', arguments: { input: 'go' } } },
+      { 'mcp-session-id': session },
+    );
+    expect(await called.text()).toContain('Hi.');
+    expect((await post({ id: 3, method: 'tools/list' })).status).toBe(400);
+  });
+
   it('requests for other names and from other pages are refused, and so are paths and methods that are none', async () => {
     const { url, close } = await serveAgent(desk([say('Hi.')])).listen();
     onTestFinished(close);
