@@ -1,10 +1,10 @@
 export { type Canary, type CanaryOptions, canary } from './canary.js';
-export { type EgressOptions, egress } from './egress/egress.js';
+export { type EgressOptions, egress, findEgress } from './egress/egress.js';
 export { type FoundHost, type FoundUrl, hostsIn, urlsIn } from './egress/urls.js';
 export type { FieldAt, FieldPathOf } from './field-paths.js';
 export { type CheckFieldsOptions, checkFields, type FieldRule, type FieldRules, type FieldSchema, type WholeRule } from './fields.js';
 export { type GroundedOptions, grounded } from './grounded.js';
-export { type InjectionOptions, injection } from './injection/injection.js';
+export { findInjection, type InjectionOptions, injection } from './injection/injection.js';
 export type { AskingOptions, JudgeFailure, JudgeFailureKind } from './judge/ask-model.js';
 export { type JudgeBase, type JudgeOptions, judge } from './judge/judge.js';
 export { type TopicOptions, topic } from './judge/topic.js';
@@ -61,7 +61,7 @@ export { findSecrets, type SecretsOptions, secretKinds, secrets } from './secret
 export { type Spotlight, type SpotlightOptions, spotlight } from './spotlight.js';
 export type { FindInText, TextFinding, TextPlace } from './text/finding.js';
 export { type TextAction, type TextGuardrailKind, type TextGuardrailOptions, textGuardrail } from './text/text-guardrail.js';
-export { type HiddenKind, type HiddenTextOptions, hiddenText } from './unicode/hidden-text.js';
+export { findHiddenText, type HiddenKind, type HiddenTextOptions, hiddenText } from './unicode/hidden-text.js';
 export type { MappedText } from './unicode/mapped-text.js';
 export { type NormaliseOptions, normalise } from './unicode/normalise.js';
 export { orPlaceholder } from './vault/or-placeholder.js';

@@ -1,11 +1,11 @@
 import type { Guardrail, Surface } from '@guardloop/core';
 import { optionFault } from '@guardloop/core/model';
-import type { TextFinding, TextPlace } from '../text/finding.js';
+import type { FindInText } from '../text/finding.js';
 import type { TextGuardrailOptions } from '../text/text-guardrail.js';
 import { textGuardrail } from '../text/text-guardrail.js';
 import { readAllowList } from './allow-list.js';
 import { codeIn } from './code.js';
-import { findEgress } from './find-egress.js';
+import { egressIn } from './find-egress.js';
 
 /** What {@link egress} takes. */
 export interface EgressOptions<S extends Surface = Surface> extends TextGuardrailOptions<S> {
@@ -39,6 +39,24 @@ export interface EgressOptions<S extends Surface = Surface> extends TextGuardrai
  * `unusual-scheme`, `unreadable-url`. Throws CONFIG_INVALID.
  */
 export function egress<const S extends Surface = 'toolInput' | 'output'>(options: EgressOptions<S> = {}): Guardrail<unknown, S> {
+  const { find } = findEgress(options);
+  return textGuardrail<S>(
+    {
+      name: 'egress',
+      find,
+      on: ['toolInput', 'output'],
+      then: { input: 'redact', toolInput: 'deny', toolOutput: 'redact', handoff: 'redact', output: 'redact' },
+      options: ownOptions,
+    },
+    options,
+  );
+}
+
+const ownOptions = ['allow', 'images', 'schemes', 'bareDomains', 'code'] as const satisfies readonly (keyof EgressOptions)[];
+const ordinarySchemes = ['https', 'http', 'mailto', 'tel'];
+
+/** Of {@link egress}: its search alone. Throws CONFIG_INVALID. */
+export function findEgress(options: Pick<EgressOptions, (typeof ownOptions)[number]> = {}): { readonly find: FindInText } {
   const where = 'egress(…)';
   const { allow = [], images, schemes = [], bareDomains = false, code = 'look' } = options;
   const links = readAllowList(where, 'allow', allow);
@@ -49,20 +67,13 @@ export function egress<const S extends Surface = 'toolInput' | 'output'>(options
     throw optionFault(where, 'schemes holds one that runs programs. Leave it out: such links are always refused.');
   if (typeof bareDomains !== 'boolean') throw optionFault(where, 'bareDomains is neither true nor false. Give one, or leave it out.');
   if (code !== 'look' && code !== 'skip') throw optionFault(where, "code is neither 'look' nor 'skip'. Give one, or leave it out.");
-  const rules = { links, loads, schemes: new Set(['https', 'http', 'mailto', 'tel', ...schemes]), bareDomains };
-  const find = (text: string, place: TextPlace): readonly TextFinding[] => {
-    const found = findEgress(text, place, rules);
-    if (code === 'look' || found.length === 0 || place.surface === 'toolInput') return found;
-    const isCode = codeIn(text);
-    return found.filter(({ start, end }) => !isCode(start, end));
-  };
-  return textGuardrail<S>(
-    {
-      name: 'egress',
-      find,
-      on: ['toolInput', 'output'],
-      then: { input: 'redact', toolInput: 'deny', toolOutput: 'redact', handoff: 'redact', output: 'redact' },
+  const rules = { links, loads, schemes: new Set([...ordinarySchemes, ...schemes]), bareDomains };
+  return {
+    find: (text, place) => {
+      const found = egressIn(text, place, rules);
+      if (code === 'look' || found.length === 0 || place.surface === 'toolInput') return found;
+      const isCode = codeIn(text);
+      return found.filter(({ start, end }) => !isCode(start, end));
     },
-    options as TextGuardrailOptions<S>,
-  );
+  };
 }

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { readAllowList } from './allow-list.js';
-import { findEgress } from './find-egress.js';
+import { egressIn } from './find-egress.js';
 
 const rules = {
   links: readAllowList('test', 'allow', ['shop.example', '*.corp.example', 'dev.example:8443']),
@@ -10,7 +10,7 @@ const rules = {
   bareDomains: false,
 };
 const find = (text: string, key?: string) =>
-  findEgress(text, { surface: key === undefined ? 'output' : 'toolInput', key }, rules).map(({ start, end, kind }) => [
+  egressIn(text, { surface: key === undefined ? 'output' : 'toolInput', key }, rules).map(({ start, end, kind }) => [
     kind,
     text.slice(start, end),
   ]);
@@ -123,13 +123,13 @@ describe('what would send data out', () => {
   });
 
   test('is bare domains and addresses too, where that is asked for', () => {
-    const found = findEgress('go to evil.example/x, shop.example or 10.0.0.1', { surface: 'output' }, { ...rules, bareDomains: true });
+    const found = egressIn('go to evil.example/x, shop.example or 10.0.0.1', { surface: 'output' }, { ...rules, bareDomains: true });
     expect(found.map(({ kind }) => kind)).toEqual(['external-link', 'private-address']);
   });
 
   test('is every host but private ones where the list is open', () => {
     const open = { ...rules, links: readAllowList('test', 'allow', ['*']) };
-    const of = (text: string) => findEgress(text, { surface: 'output' }, open).map(({ kind }) => kind);
+    const of = (text: string) => egressIn(text, { surface: 'output' }, open).map(({ kind }) => kind);
     expect(of('https://anything.example/ http://some.where.example/x')).toEqual([]);
     expect(of('http://127.0.0.1/ http://8.8.8.8/ http://db/ http://x.internal/')).toEqual([
       'private-address',
@@ -183,7 +183,7 @@ describe('what would send data out', () => {
       fc.property(fc.array(piece, { maxLength: 40 }), (pieces) => {
         const text = pieces.join('');
         let last = 0;
-        for (const { start, end } of findEgress(text, { surface: 'output' }, rules)) {
+        for (const { start, end } of egressIn(text, { surface: 'output' }, rules)) {
           expect(start).toBeGreaterThanOrEqual(last);
           expect(end).toBeGreaterThan(start);
           expect(end).toBeLessThanOrEqual(text.length);
@@ -205,9 +205,9 @@ describe('what would send data out', () => {
     fc.assert(
       fc.property(fc.shuffledSubarray(pieces, { minLength: 1 }), (chosen) => {
         let text = chosen.join('\n');
-        for (const { start, end, kind } of findEgress(text, { surface: 'output' }, rules).toReversed())
+        for (const { start, end, kind } of egressIn(text, { surface: 'output' }, rules).toReversed())
           text = `${text.slice(0, start)}[${kind}]${text.slice(end)}`;
-        expect(findEgress(text, { surface: 'output' }, rules)).toEqual([]);
+        expect(egressIn(text, { surface: 'output' }, rules)).toEqual([]);
       }),
       { numRuns: 200, seed: 73 },
     );
@@ -242,8 +242,8 @@ describe('what would send data out', () => {
   ])('is looked for in time in 256 KB of %j', (piece) => {
     const text = piece.repeat(Math.ceil(262_144 / piece.length));
     const start = performance.now();
-    findEgress(text, { surface: 'output' }, rules);
-    findEgress(`x${text})">`, { surface: 'output' }, rules);
+    egressIn(text, { surface: 'output' }, rules);
+    egressIn(`x${text})">`, { surface: 'output' }, rules);
     expect(performance.now() - start).toBeLessThan(4_000);
   });
 });

@@ -23,7 +23,7 @@ export interface EgressRules {
 type Kind = TextTarget['kind'];
 
 /** What in a text leads where it may not. Time grows with the length; never throws on text. */
-export function findEgress(text: string, place: TextPlace, rules: EgressRules): readonly TextFinding[] {
+export function egressIn(text: string, place: TextPlace, rules: EgressRules): readonly TextFinding[] {
   const found: TextFinding[] = [];
   const add = (start: number, end: number, kind: string | undefined): void => {
     if (kind !== undefined) found.push({ start, end, kind });

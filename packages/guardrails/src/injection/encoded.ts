@@ -51,7 +51,7 @@ const fromSelector = (code: number): string => String.fromCharCode(code >= 0xe01
 function isWords(text: string): boolean {
   if (text.length < 8) return false;
   const letters = text.match(/[\p{L} ]/gu)?.length ?? 0;
-  return letters / text.length > 0.5 && /\p{L}{2,}[\s.,!]+\p{L}{2,}/u.test(text);
+  return letters / text.length > 0.5 && /\p{L}\p{L}[\s.,!]{1,4}\p{L}\p{L}/u.test(text);
 }
 
 function fromBase64(piece: string): string | undefined {

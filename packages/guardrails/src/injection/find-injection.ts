@@ -14,7 +14,7 @@ const reach = 800;
 const none: ReadonlySet<string> = new Set();
 
 /** Where instructions seem to hide in data. `threshold`: sum of weights, each kind counted once. Time grows with the length; never throws. */
-export function findInjection(text: string, threshold: number): readonly TextFinding[] {
+export function injectionIn(text: string, threshold: number): readonly TextFinding[] {
   return together(text, signsIn(text), threshold);
 }
 

@@ -1,8 +1,9 @@
 import type { Guardrail, Surface } from '@guardloop/core';
 import { optionFault } from '@guardloop/core/model';
+import type { FindInText } from '../text/finding.js';
 import type { TextGuardrailOptions } from '../text/text-guardrail.js';
 import { textGuardrail } from '../text/text-guardrail.js';
-import { findInjection } from './find-injection.js';
+import { injectionIn } from './find-injection.js';
 
 /** What {@link injection} takes. */
 export interface InjectionOptions<S extends Surface = Surface> extends TextGuardrailOptions<S> {
@@ -27,20 +28,26 @@ const askable: readonly Surface[] = ['toolInput', 'handoff', 'output'];
  * obeyed: `redact` takes the sentences out that hold the signs. Throws CONFIG_INVALID.
  */
 export function injection<const S extends Surface = 'input' | 'toolOutput'>(options: InjectionOptions<S> = {}): Guardrail<unknown, S> {
-  const { threshold = 1 } = options;
-  if (typeof threshold !== 'number' || !(threshold > 0) || !Number.isFinite(threshold))
-    throw optionFault('injection(…)', 'threshold is no number above 0. Give one, for example 0.8; the default is 1.');
+  const { find } = findInjection(options);
   const on: readonly Surface[] = options.on ?? ['input', 'toolOutput'];
   const canAsk = Array.isArray(on) && on.every((surface) => askable.includes(surface));
   const shadow = options.shadow ?? (options.then === undefined && !canAsk);
   return textGuardrail<S>(
     {
       name: 'injection',
-      find: (text) => findInjection(text, threshold),
+      find,
       on: ['input', 'toolOutput'],
       then: { input: 'deny', toolInput: 'ask', toolOutput: 'deny', handoff: 'ask', output: 'ask' },
       options: ['threshold'],
     },
     { ...options, shadow } as TextGuardrailOptions<S>,
   );
+}
+
+/** Of {@link injection}: its search alone. Throws CONFIG_INVALID. */
+export function findInjection(options: Pick<InjectionOptions, 'threshold'> = {}): { readonly find: FindInText } {
+  const { threshold = 1 } = options;
+  if (typeof threshold !== 'number' || !(threshold > 0) || !Number.isFinite(threshold))
+    throw optionFault('injection(…)', 'threshold is no number above 0. Give one, for example 0.8; the default is 1.');
+  return { find: (text) => injectionIn(text, threshold) };
 }

@@ -1,5 +1,6 @@
 import type { Guardrail, Surface } from '@guardloop/core';
 import { optionFault, suggest } from '@guardloop/core/model';
+import type { FindInText } from '../text/finding.js';
 import type { TextGuardrailOptions } from '../text/text-guardrail.js';
 import { textGuardrail } from '../text/text-guardrail.js';
 import type { HiddenKind } from './find-hidden.js';
@@ -25,19 +26,23 @@ export interface HiddenTextOptions<S extends Surface = Surface> extends TextGuar
  * CONFIG_INVALID.
  */
 export function hiddenText<const S extends Surface = Surface>(options: HiddenTextOptions<S> = {}): Guardrail<unknown, S> {
-  const { keep = [], placeholder } = options;
+  const { placeholder } = options;
+  const { find, window } = findHiddenText(options);
+  const marked: FindInText = (text, place) => find(text, place).map(({ start, end, kind }) => ({ start, end, kind }));
+  return textGuardrail<S>(
+    { name: 'hidden-text', find: placeholder === undefined ? find : marked, then: 'redact', window, options: ['keep'] },
+    options,
+  );
+}
+
+/** Of {@link hiddenText}: its search alone, and how far it looks. What it finds has `with`: what is to stand in its place. Throws CONFIG_INVALID. */
+export function findHiddenText(options: Pick<HiddenTextOptions, 'keep'> = {}): { readonly find: FindInText; readonly window: number } {
+  const { keep = [] } = options;
   for (const kind of Array.isArray(keep) ? (keep as readonly unknown[]) : [keep]) {
     if (hiddenKinds.includes(kind as HiddenKind)) continue;
     const hint = typeof kind === 'string' ? suggest(kind, hiddenKinds) : '';
     throw optionFault('hiddenText(…)', `keep is no list of kinds. ${hint}The kinds are ${hiddenKinds.join(', ')}.`);
   }
   const kept: ReadonlySet<string> = new Set(keep);
-  const find = (text: string) => {
-    const found = findHidden(text, kept);
-    return placeholder === undefined ? found : found.map(({ start, end, kind }) => ({ start, end, kind }));
-  };
-  return textGuardrail<S>(
-    { name: 'hidden-text', find, then: 'redact', window: hiddenReach, options: ['keep'] },
-    options as TextGuardrailOptions<S>,
-  );
+  return { find: (text) => findHidden(text, kept), window: hiddenReach };
 }
