@@ -2,6 +2,7 @@ import type { Guardrail, Subject, Surface } from '@guardloop/core';
 import { optionFault, suggest } from '@guardloop/core/model';
 import { francAll } from 'franc-min';
 import { codeOf, languageCodes, scriptOf, shortCodeOf } from './language-codes.js';
+import type { ProsePiece } from './language-pieces.js';
 import { prosePieces } from './language-pieces.js';
 import type { RefusingOptions } from './refusing-guardrail.js';
 import { checkRefusingOptions, refusingGuardrail } from './refusing-guardrail.js';
@@ -88,15 +89,16 @@ interface Sums {
 /** Letters in allowed and in other languages; of those that cannot be told, none. */
 function judge(text: string, rule: Rule): Sums {
   const sums = { allowed: 0, other: 0, hasText: false };
-  for (const { prose, letters } of prosePieces(text)) {
+  for (const piece of prosePieces(text)) {
+    const { letters } = piece;
     sums.hasText ||= letters > 0;
-    const found = verdictOf(prose, letters, rule);
+    const found = verdictOf(piece, rule);
     if (found !== undefined) sums[found] += letters;
   }
   return sums;
 }
 
-function verdictOf(prose: string, letters: number, { allowed, scripts, minLetters }: Rule): 'allowed' | 'other' | undefined {
+function verdictOf({ prose, seen: letters }: ProsePiece, { allowed, scripts, minLetters }: Rule): 'allowed' | 'other' | undefined {
   if (letters < scriptLetters) return undefined;
   const ranked = francAll(prose);
   const best = ranked[0]?.[0];
@@ -119,12 +121,12 @@ export function detectLanguage(text: string): string {
   let sum = 0;
   for (const piece of prosePieces(text)) {
     sum += piece.letters;
-    const ranked = piece.letters < scriptLetters ? [] : francAll(piece.prose);
+    const ranked = piece.seen < scriptLetters ? [] : francAll(piece.prose);
     const [first, second] = ranked;
     const isTold =
       first !== undefined &&
       first[0] !== 'und' &&
-      (second === undefined || (piece.letters >= defaultLetters && first[1] - second[1] >= marginOf(piece.letters)));
+      (second === undefined || (piece.seen >= defaultLetters && first[1] - second[1] >= marginOf(piece.seen)));
     if (isTold) letters.set(first[0], (letters.get(first[0]) ?? 0) + piece.letters);
   }
   const most = [...letters].sort((left, right) => right[1] - left[1])[0];

@@ -10,7 +10,7 @@ interface Node {
   /** Where to go on when no character fits. */
   back: Node | undefined;
   /** A value ends here. */
-  ends: { readonly length: number; readonly placeholder: string } | undefined;
+  ends: { readonly length: number; readonly placeholder: string; readonly isWritten: (text: string) => boolean } | undefined;
   /** The nearest node on the way back at which a value ends. */
   inner: Node | undefined;
 }
@@ -23,11 +23,17 @@ const folded = (character: string): string => {
 // Both match one character.
 const partOfWord = /[\p{L}\p{N}]/u;
 
+const shortWord = /^\p{L}{1,7}$/u;
+const always = (): boolean => true;
+/** A short word is meant only as it was written, or in capitals: somebody called Will is not in every sentence. */
+const writtenAs = (value: string): ((text: string) => boolean) =>
+  shortWord.test(value) ? (text) => text === value || text === value.toUpperCase() : always;
+
 /** Shorter values are told from other text only by a finder. */
 export const shortestKnown = 4;
 
 /**
- * Finds many values at once, in any case, where they stand as words of their own: one pass over the text, however many values there are
+ * Finds many values at once, in any case (short words as they were written), where they stand as words of their own: one pass over the text, however many values there are
  * (Aho and Corasick, 1975).
  */
 export class KnownValues {
@@ -47,7 +53,7 @@ export class KnownValues {
       }
       node = next;
     }
-    node.ends ??= { length: value.length, placeholder };
+    node.ends ??= { length: value.length, placeholder, isWritten: writtenAs(value) };
     this.isLinked = false;
     this.count += 1;
   }
@@ -98,12 +104,14 @@ const mostInner = 64;
 
 /** The longest value that ends here and is a word of its own. */
 function placeAt(text: string, end: number, node: Node): KnownPlace | undefined {
+  if (node.ends === undefined && node.inner === undefined) return undefined;
+  if (continues(text, end)) return undefined;
   let steps = 0;
   for (let at: Node | undefined = node; at !== undefined && steps < mostInner; at = at.inner, steps += 1) {
     const { ends } = at;
     if (ends === undefined) continue;
     const start = end - ends.length;
-    if (!continues(text, start) && !continues(text, end)) return { start, end, placeholder: ends.placeholder };
+    if (!continues(text, start) && ends.isWritten(text.slice(start, end))) return { start, end, placeholder: ends.placeholder };
   }
   return undefined;
 }

@@ -2,6 +2,7 @@ import type { AroundInfo, Route, Tool } from '@guardloop/core';
 import { aroundTool, toolError } from '@guardloop/core';
 import { optionFault } from '@guardloop/core/model';
 import type { Conversation } from './conversation.js';
+import { isPlain } from './is-plain.js';
 import { placeholdersLike, replacePlaceholders } from './placeholders.js';
 
 /** Names of a tool's arguments; any text where the type of its input is not known. */
@@ -63,11 +64,6 @@ function restoreFields(conversation: Conversation, input: unknown, fields: Field
   }
   return restored;
 }
-
-const isPlain = (value: object): boolean => {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
-};
 
 function restoreValue(value: unknown, restore: (text: string) => string): unknown {
   if (typeof value === 'string') return restore(value);

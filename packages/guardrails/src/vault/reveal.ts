@@ -1,5 +1,6 @@
 import type { RunEvent } from '@guardloop/core';
 import type { Conversation } from './conversation.js';
+import { isPlain } from './is-plain.js';
 import { placeholdersLike, replacePlaceholders, settledLength } from './placeholders.js';
 
 /** Puts values in the place of placeholders in text that comes in pieces, one after another. */
@@ -21,7 +22,7 @@ const reveal = (conversation: Conversation, text: string): string =>
 function revealValue(value: unknown, show: (text: string) => string): unknown {
   if (typeof value === 'string') return show(value);
   if (Array.isArray(value)) return value.map((element: unknown) => revealValue(element, show));
-  if (typeof value !== 'object' || value === null) return value;
+  if (typeof value !== 'object' || value === null || !isPlain(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([name, field]) => [show(name), revealValue(field, show)]));
 }
 
