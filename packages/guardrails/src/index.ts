@@ -45,6 +45,7 @@ export type {
   Tests,
   UrlData,
 } from './policy/types.js';
+export { type RecommendedOptions, recommended } from './presets/recommended.js';
 export { type DataFlowOptions, dataFlow } from './provenance/data-flow.js';
 export { freeze } from './provenance/freeze.js';
 export type { TrustedFields } from './provenance/grounds.js';
