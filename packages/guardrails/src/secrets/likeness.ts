@@ -18,18 +18,31 @@ export function hasLetterAndDigit(text: string): boolean {
 
 // Each is an alternation of literals or one bounded class: linear.
 const fillers = /([xX*.#?_-])\1{4}|([01])\2{9}/;
-const standIns = /your|placeholder|redacted|change_?-?me|replace|insert|_here|-here|<|>|\.\.\.|…/i;
+const standIns = /your|placeholder|redacted|change_?-?me|replace|insert|_here|-here|<[^<>]{1,60}>|\.\.\.|…/i;
 
 /** Whether a token's text is written as a stand-in: `xxxxx`, `YOUR_TOKEN_HERE`, `<token>`, `****`. */
 export function isPlaceholder(text: string): boolean {
   return fillers.test(text) || standIns.test(text);
 }
 
-const variable = /^[$%@&][A-Za-z_({[<$%]|\$\{|\$\(|\{\{|\}\}|<%|^%[A-Za-z_]+%$|^[{[<(][\s\w.,:|-]*[}\]>)]$|^#\{|`/;
+// Each has its closing sign and bounded words between: what merely contains a brace is no template.
+const templates = [
+  /^\$\w+$/,
+  /^\$[A-Za-z_]\w{0,60}[/:@.-]/,
+  /[$#]\{[\w\s.:?/|'"@=,-]{0,100}\}/,
+  /\$\([^()]{0,100}\)/,
+  /\{\{[^{}]{0,100}\}\}/,
+  /<%[^%]{0,100}%>/,
+  /^%[A-Za-z_]\w*%$/,
+  /^[{[<(][\s\w.,:|/-]{1,100}[}\]>)]$/,
+  /^\$[({[]/,
+  /^[$%@&][A-Za-z_]\w*$/,
+  /^`|`$/,
+];
 
 /** Whether a value stands for another: `${PASSWORD}`, `$1`, `{{ secret }}`, `<password>`, `[PASSWORD]`, `{SumoAccessKey}`. */
 export function isVariable(text: string): boolean {
-  return (/^\$\w+$/.test(text) || variable.test(text)) && !isStrongInBraces(text);
+  return templates.some((template) => template.test(text)) && !isStrongInBraces(text);
 }
 
 /** Braces around something that is no word are part of it: `{ZqL5kVrX1n8tA2}`. */

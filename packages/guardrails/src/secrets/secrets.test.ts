@@ -132,6 +132,10 @@ describe('formats', () => {
     ['databricks-token', `dapi${h(32)}`],
     ['astra-token', `AstraCS:${drawn('abcdefghijKLMNOP', 24, 2)}:${h(64)}`],
     ['json-web-token', jwt],
+    ['json-web-token-base64', btoa(jwt)],
+    ['artifactory-api-key', `key=AKC${r(20)}1`],
+    ['maxmind-license-key', `${r(6)}_${r(29)}_mmk`],
+    ['cloudinary-url', `cloudinary://123456789012345:${r(27)}@demo`],
     ['bearer-token', `Authorization: Bearer ${r(40)}`],
     ['basic-authorization', `Authorization: Basic ${btoa('deploy:Hunter2!x')}`],
     ['url-credentials', 'postgres://app:S3cure-Pw@db.internal:5432/orders'],
@@ -203,6 +207,9 @@ describe('what is given to a name', () => {
     'spring.datasource.password=Pa55w.rd1',
     'auth_token := "8d969eef6ecad3c29a3a629280e686cf"',
     'Passwort: Sommer2031!',
+    'password: hunter2',
+    'the password is hunter2.',
+    "apikey = 'q{{k}u)w$\x7be]xyz(lmn[opq>-_$#abcdefg}}'",
   ])('is found in «%s»', (text) => expect(kindsIn(text).some((kind) => kind === 'password' || kind === 'secret-value')).toBe(true));
 
   test.each([
@@ -238,6 +245,9 @@ describe('what is given to a name', () => {
     'secretRef: projects/12345/secrets/db-pass/versions/3',
     'password = config.get("db.password1")',
     'pass: 12/15',
+    'password: password1',
+    '"password": "(?=.*[A-Z]).{8,}"',
+    'the password is required since 2021',
     'token: 2031-02-03T04:05:06Z',
     'token=abcdefghijklmnopqrstuvwxyz',
     'curl -u "$USER:$PASS" https://example.com',

@@ -25,11 +25,25 @@ export function isWrittenSecret(
   { isQuoted, isProse }: Pick<Assignment, 'isQuoted' | 'isProse'>,
 ): boolean {
   if (/\s/.test(value) || isStandIn(value)) return false;
+  if (isQuoted && isMixtureOfSigns(value)) return true;
   return says === 'password' ? isPassword(value, isQuoted, isProse === true) : isToken(value);
 }
 
 function isStandIn(value: string): boolean {
-  return isStopWord(value) || isPlaceholder(value) || isVariable(value) || isUuid(value) || /^(.)\1*$/.test(value) || isPathOrUrl(value);
+  return (
+    isStopWord(value.replace(/[0-9]{1,3}$/, '')) ||
+    isExpression(value) ||
+    isPlaceholder(value) ||
+    isVariable(value) ||
+    isUuid(value) ||
+    /^(.)\1*$/.test(value) ||
+    isPathOrUrl(value)
+  );
+}
+
+/** A regular expression: `(?=.*[A-Z]).{8,}`. */
+function isExpression(value: string): boolean {
+  return /\(\?[=!:<]|\[[a-zA-Z0-9]-[a-zA-Z0-9]|\\[dws]|\{\d{1,4},\d{0,4}\}|\.[*+]/.test(value);
 }
 
 function isPathOrUrl(value: string): boolean {
@@ -38,13 +52,20 @@ function isPathOrUrl(value: string): boolean {
   );
 }
 
+/** Signs all through it, as people make passwords: no template, no expression of code, no pattern. */
+function isMixtureOfSigns(value: string): boolean {
+  if (value.length < 10 || value.length > 200) return false;
+  const signs = value.match(/[!@#$%^&*(){}[\]<>~|?+=]/g) ?? [];
+  return signs.length >= 4 && new Set(signs).size >= 3 && signs.length * 2 < value.length && entropyOf(value) >= 3.3;
+}
+
 const classes = [/[a-z]/, /[A-Z]/, /[0-9]/, /[^A-Za-z0-9]/];
 const classesOf = (value: string): number => classes.filter((pattern) => pattern.test(value)).length;
 
 function isPassword(value: string, isQuoted: boolean, isProse: boolean): boolean {
-  if (value.length < 6 || value.length > 200 || isIdentifierLike(value)) return false;
+  if (value.length < 6 || value.length > 200 || (isIdentifierLike(value) && !/^[A-Za-z]+[0-9]+$/.test(value))) return false;
   if (/^[0-9.,:-]+$/.test(value)) return isQuoted && /^[0-9]{6,}$/.test(value);
-  if (isProse && !(/[0-9]/.test(value) && classesOf(value) >= 2 && value.length >= 8)) return false;
+  if (isProse && !(/[0-9]/.test(value) && classesOf(value) >= 2)) return false;
   return (/[0-9]/.test(value) || /[!@#$%^&*+=?~]/.test(value)) && classesOf(value) >= 2 && entropyOf(value) >= 2.2;
 }
 
@@ -97,6 +118,7 @@ const loginWords = new Set([
 ]);
 
 function isLogin(argument: string): boolean {
+  if (/^[<[{(].*[>\]})]$/.test(argument) && isStandIn(argument)) return false;
   const split = argument.indexOf(':');
   const [user, password] = [argument.slice(0, split), argument.slice(split + 1)].map((part) => part.replace(/^["']|["']$/g, ''));
   if (user === undefined || password === undefined) return false;

@@ -12,6 +12,8 @@ export const aiKinds = [
     back: { of: wordLike, max: 120 },
     pattern: /sk-[A-Za-z0-9_-]{16,120}(?![A-Za-z0-9_-])/,
     mixed: true,
+    // The mark in its middle is enough: it is `OpenAI` in base64.
+    keepsPlaceholders: true,
   },
   {
     id: 'openai-project-key',
