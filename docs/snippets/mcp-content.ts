@@ -14,7 +14,7 @@ async function begin(server: McpServer, prompt: string) {
 }
 const reader = defineAgent({ name: 'reader', instructions: 'Read.', model: scriptedModel([say('Short.')]) });
 // #endregion
-const parts = [{ type: 'text', text: 'long', label: { origin: 'tool:x__read_resource', integrity: 'untrusted' } }] as const;
+const parts = [{ type: 'text', text: 'long', label: { origin: 'tool:x-resources__read', integrity: 'untrusted' } }] as const;
 const fake = {
   resources: { read: async () => parts },
   prompts: { get: async () => ({ history: [{ role: 'user', text: 'In Graz.' }] }) },

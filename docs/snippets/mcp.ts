@@ -69,11 +69,15 @@ void both;
 
 // #region descriptions
 import { allow, deny } from '@guardloop/core';
+import { findInjection } from '@guardloop/guardrails';
 
 const checked = await mcpServer({
   name: 'notes',
   ...program,
-  checkDescription: (text, where) => (/\bpasswords?\b/i.test(text) ? deny(`${where} asks for passwords`) : allow()),
+  checkDescription: [
+    (text, where) => (/\bpasswords?\b/i.test(text) ? deny(`${where} asks for passwords`) : allow()),
+    findInjection(), // heuristics: never the only barrier
+  ],
   onWarning: ({ server, tool, message }) => console.log(server, tool, message),
 });
 const refused = checked.refused; // [{ tool, why: 'description', reason: '…' }]

@@ -257,6 +257,22 @@ describe('answers', () => {
     expect(endsOf(await callAll(mcp, ['x__big', 'x__small'])).map(({ status }) => status)).toEqual(['error', 'ok']);
   });
 
+  it('with the id as a text are taken as the SDK takes them, and nothing stays open', async () => {
+    const server = await fakeServer({
+      tools: () => [tool('a')],
+      onMessage: ({ method, id }) =>
+        method === 'tools/call'
+          ? {
+              status: 200,
+              headers: { 'content-type': 'application/json' },
+              body: JSON.stringify({ jsonrpc: '2.0', id: String(id), result: { content: [{ type: 'text', text: 'ok' }] } }),
+            }
+          : undefined,
+    });
+    const mcp = await connect({ name: 'x', url: server.url });
+    expect(endsOf(await callAll(mcp, ['x__a']))).toMatchObject([{ status: 'ok', content: 'ok' }]);
+  });
+
   it('of the server to requests that it makes itself: refused, and the host is told', async () => {
     const told: string[] = [];
     const program = fakeProgram(
@@ -529,5 +545,26 @@ describe('texts of tools', () => {
       'Tool breaks could not be checked: `checkDescription` failed at its description.',
     ]);
     expect(places).toContain('input.type');
+  });
+
+  it('are put to searches too, several of them', async () => {
+    const server = await fakeServer({ tools: () => ['ok', 'orders', 'mail', 'breaks'].map((name) => tool(name, { description: name })) });
+    const kinds = (word: string, kind: string) => ({ find: (words: string) => (words === word ? [{ kind }, { kind }] : []) });
+    const breaking = {
+      find: (words: string) => {
+        if (words === 'breaks') throw new Error('secret');
+        return [];
+      },
+    };
+    const mcp = await connect({
+      name: 's',
+      url: server.url,
+      checkDescription: [kinds('orders', 'new-role'), kinds('mail', 'email'), breaking],
+    });
+    expect(mcp.refused.map(({ reason }) => reason)).toEqual([
+      'Tool orders has a description that is refused: it holds new-role.',
+      'Tool mail has a description that is refused: it holds email.',
+      'Tool breaks could not be checked: `checkDescription` failed at its description.',
+    ]);
   });
 });

@@ -336,6 +336,22 @@ describe('K16', () => {
       }
     });
 
+    it('S179: the request that was given up is let go of, so that no connection stays', async () => {
+      const gone: string[] = [];
+      const server = await fakeServer({
+        tools: () => [tool('slow')],
+        onMessage: ({ method }, request) => {
+          if (method === 'tools/call') request.socket.once('close', () => gone.push('call'));
+          return undefined;
+        },
+        onCall: () => 'never',
+      });
+      const mcp = await connect({ name: 'srv', url: server.url, requestTimeoutMs: 100 });
+      const model = scriptedModel([callTool('srv__slow'), say('ok')]);
+      await sound(run(defineAgent({ name: 'a', instructions: '', model, tools: [...mcp.tools] }), 'go'));
+      await expect.poll(() => gone, { timeout: 3_000 }).toEqual(['call']);
+    });
+
     it('S179: a late answer is nobody’s, and the next call gets its own', async () => {
       const late: (() => void)[] = [];
       const server = await fakeServer({

@@ -1,5 +1,6 @@
 export { approvePins, pinsOf } from './client/approve.js';
 export type { Hints } from './client/definition.js';
+export type { DescriptionCheck } from './client/description-check.js';
 export { type McpServer, McpUnavailable, mcpServer } from './client/mcp-server.js';
 export { mcpTools } from './client/mcp-tools.js';
 export { type OAuthOptions, type OAuthSignIn, type OAuthState, type OAuthStore, oauth } from './client/oauth.js';

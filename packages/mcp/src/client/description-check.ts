@@ -1,5 +1,13 @@
-import type { JsonObject, JsonValue } from '@guardloop/core';
+import type { Awaitable, JsonObject, JsonValue, Verdict } from '@guardloop/core';
 import { isObject } from './json.js';
+
+/**
+ * Judges a text that a model would read: a function, of which any answer but allow refuses the tool, or a search (`findInjection()` of
+ * `@guardloop/guardrails`), of which any find does. `where` is `description`, or the place in the schema.
+ */
+export type DescriptionCheck =
+  | ((text: string, where: string) => Awaitable<Verdict>)
+  | { readonly find: (text: string, place: { readonly surface: 'toolOutput' }) => readonly { readonly kind: string }[] };
 
 /** One text of a tool that a model would read, and where it stands: `description`, `input.properties.path.description`. */
 export interface DescribedText {

@@ -5,6 +5,7 @@ import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import { Connection } from './connection.js';
 import type { Definition } from './definition.js';
 import { readDefinition } from './definition.js';
+import type { DescriptionCheck } from './description-check.js';
 import { failureOf, RequestFailure } from './failure.js';
 import { listAll } from './listing.js';
 import type { McpTool } from './offer.js';
@@ -160,7 +161,7 @@ class ServerInUse<C> {
   }
 
   private async survey(): Promise<Survey> {
-    const { name, allow, checkDescription, maxDescriptionChars = defaults.maxDescriptionChars } = this.options;
+    const { name, allow, checkDescription = [], maxDescriptionChars = defaults.maxDescriptionChars } = this.options;
     await this.connection.connect();
     const hasTools = this.connection.about?.capabilities.tools !== undefined;
     const entries = hasTools ? await listAll(this.connection, { list: 'tools', serverName: name, timeoutMs: this.requestTimeoutMs }) : [];
@@ -170,7 +171,7 @@ class ServerInUse<C> {
       pins: this.pins,
       trustsHints: this.options.hints === 'trust',
       maxDescriptionChars,
-      checkDescription,
+      checks: Array.isArray(checkDescription) ? (checkDescription as readonly DescriptionCheck[]) : [checkDescription as DescriptionCheck],
     });
   }
 

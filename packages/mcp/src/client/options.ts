@@ -1,8 +1,9 @@
-import type { Awaitable, Flow, Guardrail, Projection, Verdict } from '@guardloop/core';
+import type { Awaitable, Flow, Guardrail, Projection } from '@guardloop/core';
 import { GuardloopError } from '@guardloop/core';
 import { suggest } from '@guardloop/core/model';
 import type { OAuthClientProvider } from '@modelcontextprotocol/sdk/client/auth.js';
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
+import type { DescriptionCheck } from './description-check.js';
 import type { Pins } from './pins.js';
 import { showName } from './show-text.js';
 
@@ -42,11 +43,8 @@ interface SharedServerOptions<C> {
    * them at connect, and held to that for as long as this object lives.
    */
   readonly pins?: Pins | undefined;
-  /**
-   * Judges the texts of a tool that a model would read: its description and the texts in its schema. `where` is `description`, or the place
-   * in the schema. Any answer but allow, and throwing, refuses the tool.
-   */
-  readonly checkDescription?: ((text: string, where: string) => Awaitable<Verdict>) | undefined;
+  /** Judge the texts of a tool that a model would read: its description and the texts in its schema. What refuses one, or throws, refuses the tool. */
+  readonly checkDescription?: DescriptionCheck | readonly DescriptionCheck[] | undefined;
   /** A longer description, or text in a schema, refuses the tool. Default 4,000 characters. */
   readonly maxDescriptionChars?: number | undefined;
   /** How long connecting may take, milliseconds. Default 10,000. */
@@ -158,9 +156,16 @@ function checkShared(given: Readonly<Record<string, unknown>>, owner: string): v
     if (value !== undefined && !(Number.isSafeInteger(value) && (value as number) > 0 && (value as number) <= longestMs))
       invalid(`${owner} has \`${key}\` that is no whole number from 1 to ${longestMs}.`);
   }
-  for (const key of ['checkDescription', 'onWarning', 'project'])
+  checkChecks(given.checkDescription, owner);
+  for (const key of ['onWarning', 'project'])
     if (given[key] !== undefined && typeof given[key] !== 'function') invalid(`${owner} has \`${key}\` that is no function.`);
   if (given.guardrails !== undefined && !Array.isArray(given.guardrails)) invalid(`${owner} has \`guardrails\` that are no list.`);
+}
+
+function checkChecks(given: unknown, owner: string): void {
+  for (const check of Array.isArray(given) ? (given as readonly unknown[]) : [given])
+    if (check !== undefined && typeof check !== 'function' && !(isRecord(check) && typeof check.find === 'function'))
+      invalid(`${owner} has \`checkDescription\` that is neither a function nor a search, nor a list of these.`);
 }
 
 function choice(

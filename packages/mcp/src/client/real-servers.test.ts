@@ -239,9 +239,9 @@ describe('server-everything', () => {
     const mcp = await connect(everything());
     const model = scriptedModel([
       [
-        callTool('every__list_resources'),
-        callTool('every__read_resource', { uri: 'demo://resource/dynamic/text/2' }),
-        callTool('every__read_resource', { uri: 'demo://none' }),
+        callTool('every-resources__list'),
+        callTool('every-resources__read', { uri: 'demo://resource/dynamic/text/2' }),
+        callTool('every-resources__read', { uri: 'demo://none' }),
       ],
       say('ok'),
     ]);

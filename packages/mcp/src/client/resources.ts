@@ -38,7 +38,7 @@ export interface McpResources<C = unknown> {
   templates(asking?: Asking): Promise<readonly McpResourceTemplate[]>;
   /** The contents as parts of an input to `run`, labelled untrusted: `run(agent, [{ type: 'text', text: 'Sum this up.' }, ...parts])`. */
   read(uri: string, asking?: Asking): Promise<readonly Part[]>;
-  /** For `defineAgent`: lets the model list and read resources itself. Results are untrusted. */
+  /** For `defineAgent`: `<server>-resources__list` and `<server>-resources__read`, by which the model looks itself. Results are untrusted. */
   readonly tools: readonly McpTool<C>[];
 }
 
@@ -50,6 +50,8 @@ interface ResourceSettings<C> {
 
 const readSchema = z.looseObject({ contents: z.array(z.unknown()) });
 const longestUri = 4_000;
+/** As of a server of its own: no tool that the server itself lists can have such a name. */
+const placeOf = (serverName: string): string => `${serverName}-resources`;
 
 export function resourcesOf<C>(connection: Connection, settings: ResourceSettings<C>): McpResources<C> {
   const { serverName, timeoutMs } = settings;
@@ -68,7 +70,7 @@ export function resourcesOf<C>(connection: Connection, settings: ResourceSetting
     const { contents } = await connection.request(request, readSchema, { signal, timeoutMs, isRepeatable: true });
     return contents.flatMap((content) => (isObject(content) ? [partOfResource(content)] : []));
   };
-  const label = { origin: `tool:${mcpToolName(serverName, 'read_resource')}`, integrity: 'untrusted' } as const;
+  const label = { origin: `tool:${mcpToolName(placeOf(serverName), 'read')}`, integrity: 'untrusted' } as const;
   return Object.freeze({
     list: (asking?: Asking) => told(serverName, list(asking)),
     templates: (asking?: Asking) => told(serverName, templates(asking)),
@@ -91,7 +93,7 @@ function toolsOf<C>(
   const shared = guardrails === undefined ? {} : { guardrails };
   return [
     defineTool({
-      name: mcpToolName(serverName, 'list_resources'),
+      name: mcpToolName(placeOf(serverName), 'list'),
       description: `List the resources of ${serverName}: their uri, name and kind.`,
       input: { type: 'object', properties: {}, additionalProperties: false },
       flow: { effect: 'read', results: 'untrusted', authority: [] },
@@ -100,7 +102,7 @@ function toolsOf<C>(
         failing(serverName, async () => ({ resources: await list({ signal }) })),
     }),
     defineTool({
-      name: mcpToolName(serverName, 'read_resource'),
+      name: mcpToolName(placeOf(serverName), 'read'),
       description: `Read one resource of ${serverName} by its uri.`,
       input: {
         type: 'object',

@@ -1,6 +1,7 @@
-import type { Awaitable, JsonObject, Verdict } from '@guardloop/core';
+import type { JsonObject, Verdict } from '@guardloop/core';
 import type { Definition } from './definition.js';
 import { readDefinition } from './definition.js';
+import type { DescriptionCheck } from './description-check.js';
 import { describedTexts, hiddenCharacter } from './description-check.js';
 import { describeChange } from './diff.js';
 import type { Pin } from './pins.js';
@@ -44,7 +45,7 @@ export interface SurveySettings {
   /** Whether the server's hints are part of what is approved. */
   readonly trustsHints: boolean;
   readonly maxDescriptionChars: number;
-  readonly checkDescription: ((text: string, where: string) => Awaitable<Verdict>) | undefined;
+  readonly checks: readonly DescriptionCheck[];
 }
 
 const longestSchema = 200_000;
@@ -107,28 +108,35 @@ function sizeOf(schema: JsonObject): number {
 
 async function unfitText(
   { description, input }: Omit<Definition, 'digest'>,
-  { maxDescriptionChars, checkDescription }: SurveySettings,
+  { maxDescriptionChars, checks }: SurveySettings,
 ): Promise<string | undefined> {
   for (const { text, where } of describedTexts(description, input)) {
-    if (text.length > maxDescriptionChars)
-      return `has ${text.length} characters in its ${showName(where)}, more than ${maxDescriptionChars}`;
+    const place = showName(where);
+    if (text.length > maxDescriptionChars) return `has ${text.length} characters in its ${place}, more than ${maxDescriptionChars}`;
     const hidden = hiddenCharacter(text);
-    if (hidden !== undefined) return `has in its ${showName(where)} ${hidden}`;
-    if (checkDescription === undefined) continue;
-    let verdict: Verdict;
-    try {
-      verdict = await checkDescription(text, where);
-    } catch {
-      return `could not be checked: \`checkDescription\` failed at its ${showName(where)}`;
+    if (hidden !== undefined) return `has in its ${place} ${hidden}`;
+    for (const check of checks) {
+      let why: string | undefined;
+      try {
+        why = await checked(check, text, where);
+      } catch {
+        return `could not be checked: \`checkDescription\` failed at its ${place}`;
+      }
+      if (why !== undefined) return `has a ${place} that is refused: ${why.replace(/\.$/, '')}`;
     }
-    if (verdict?.action === 'allow') continue;
-    const { reason } = (verdict ?? {}) as { readonly reason?: unknown };
-    return `has a ${showName(where)} that is refused: ${typeof reason === 'string' ? oneLine(reason, 300) : '`checkDescription` gave no verdict'}`.replace(
-      /\.$/,
-      '',
-    );
   }
   return undefined;
+}
+
+async function checked(check: DescriptionCheck, text: string, where: string): Promise<string | undefined> {
+  if (typeof check !== 'function') {
+    const kinds = new Set(check.find(text, { surface: 'toolOutput' }).map(({ kind }) => kind));
+    return kinds.size === 0 ? undefined : `it holds ${oneLine([...kinds].join(', '), 300)}`;
+  }
+  const verdict: Verdict | undefined = await check(text, where);
+  if (verdict?.action === 'allow') return undefined;
+  const { reason } = (verdict ?? {}) as { readonly reason?: unknown };
+  return typeof reason === 'string' ? oneLine(reason, 300) : '`checkDescription` gave no verdict';
 }
 
 const sameHints = (a: Pin['hints'], b: Pin['hints']): boolean =>

@@ -89,7 +89,9 @@ export class WatchedTransport implements Transport {
   }
 
   private receive(message: JSONRPCMessage, extra: MessageExtraInfo | undefined): void {
-    const isLast = isAnswer(message) && this.pending.delete(message.id) && this.pending.size === 0;
+    // As the SDK reads ids: a server may write a number as a text.
+    const isLast =
+      isAnswer(message) && (this.pending.delete(message.id) || this.pending.delete(Number(message.id))) && this.pending.size === 0;
     this.onmessage?.(message, extra);
     if (isLast) this.onidle?.();
   }
