@@ -1,4 +1,6 @@
-import { parseDocument, visit } from 'yaml';
+import { GuardloopError } from '@guardloop/core';
+import type { YAMLMap } from 'yaml';
+import { isScalar, LineCounter, parseDocument, visit } from 'yaml';
 import type { Place } from './fault.js';
 import { fault, isPlainObject, told } from './fault.js';
 
@@ -18,32 +20,48 @@ export function readSource(source: unknown, place: Place): unknown {
 function parseText(text: string, place: Place): unknown {
   if (text.length > longestText)
     fault(place, `the text has ${text.length} characters; at most ${longestText} are read. Divide the policy.`);
+  const lines = new LineCounter();
   try {
-    const document = parseDocument(text, {
-      version: '1.2',
-      schema: 'core',
-      strict: true,
-      uniqueKeys: true,
-      merge: false,
-      customTags: null,
-      logLevel: 'error',
-      prettyErrors: true,
-    });
+    // What errors are told with costs much where there are many, and so does the library's own search for names that stand twice.
+    const document = parseDocument(text, { ...yamlOptions, lineCounter: lines });
     const [problem] = [...document.errors, ...document.warnings];
-    if (problem) {
-      const [start] = problem.linePos ?? [];
-      fault(place, `the text cannot be read${start ? ` at line ${start.line}, column ${start.col}` : ''}: ${wordsOf(problem.message)}.`);
-    }
+    if (problem) fault(place, `the text cannot be read${lineOf(problem.pos[0], lines)}: ${wordsOf(problem.message)}.`);
     visit(document, {
-      Alias: () => fault(place, 'the text has an alias (*name). Write the value out where it is meant.'),
-      Node: (_key, node) => {
-        if ('anchor' in node && node.anchor) fault(place, 'the text has an anchor (&name). Write the value out where it is meant.');
-      },
+      Alias: (_key, node) =>
+        fault(place, `the text has an alias (*name)${lineOf(node.range?.[0], lines)}. Write the value out where it is meant.`),
+      Map: (_key, map) => refuseDoubles(map, { place, lines }),
     });
     return document.toJS({ maxAliasCount: 0 }) as unknown;
   } catch (thrown) {
-    if (thrown instanceof Error && 'code' in thrown) throw thrown;
+    if (GuardloopError.is(thrown)) throw thrown;
     return fault(place, 'the text cannot be read: it is nested too deep, or is no JSON or YAML.');
+  }
+}
+
+const yamlOptions = {
+  version: '1.2',
+  schema: 'core',
+  strict: true,
+  uniqueKeys: false,
+  merge: false,
+  customTags: null,
+  logLevel: 'error',
+  prettyErrors: false,
+} as const;
+
+function lineOf(offset: number | undefined, lines: LineCounter): string {
+  if (offset === undefined) return '';
+  const { line, col } = lines.linePos(offset);
+  return ` at line ${line}, column ${col}`;
+}
+
+function refuseDoubles({ items }: YAMLMap, { place, lines }: { readonly place: Place; readonly lines: LineCounter }): undefined {
+  const names = new Set<string>();
+  for (const { key } of items) {
+    if (!isScalar(key)) fault(place, 'the text has a list or an object as a name.');
+    const name = String(key.value);
+    if (names.has(name)) fault(place, `the text has a name twice in one object${lineOf(key.range?.[0], lines)}.`);
+    names.add(name);
   }
 }
 
