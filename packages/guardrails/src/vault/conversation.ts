@@ -48,6 +48,9 @@ export class Conversation {
   private count = 0;
   private readonly perLabel = new Map<string, number>();
   private tail: Promise<unknown> = Promise.resolve();
+  /** What is asked for at the same time is put away at once. */
+  private readonly waiting: NewValue[] = [];
+  private batch: Promise<void> | undefined;
   /** What the end of an answer that flows holds, by run: nobody was shown it unless it was the end. */
   private readonly growing = new Map<string, readonly VaultEntry[]>();
   private timer: ReturnType<typeof setTimeout> | undefined;
@@ -83,6 +86,12 @@ export class Conversation {
     return this.values.has(placeholder);
   }
 
+  /** Whether a text means the value of a placeholder. */
+  isAlike(placeholder: string, text: string): boolean {
+    const entry = this.values.get(placeholder);
+    return entry !== undefined && this.keyOf(entry.kind, text) === this.keyOf(entry.kind, entry.value);
+  }
+
   /** Whether a placeholder of this label was made. */
   hasLabel(label: string): boolean {
     return this.perLabel.has(label);
@@ -95,10 +104,14 @@ export class Conversation {
   /** A placeholder for each, in order: the same as before for a value that was put away before. */
   placeholdersFor(values: readonly NewValue[]): Promise<readonly string[]> {
     if (values.length === 0) return noPlaceholders;
-    return this.inTurn(async () => {
+    this.waiting.push(...values);
+    this.batch ??= this.inTurn(async () => {
+      const all = this.waiting.splice(0);
+      this.batch = undefined;
       await this.settle();
-      return this.keep(values);
+      await this.keep(all);
     });
+    return this.batch.then(() => values.map((value) => this.placeholderFor(value)));
   }
 
   /** As `placeholdersFor`, in an answer of this run that flows: what may still grow is kept when no more of it comes. */
@@ -117,10 +130,10 @@ export class Conversation {
     });
   }
 
-  private async keep(values: readonly NewValue[]): Promise<readonly string[]> {
+  private async keep(values: readonly NewValue[]): Promise<void> {
     for (let tries = 0; tries < mostTries; tries += 1) {
       const fresh = await this.freshEntries(values);
-      if (fresh.length === 0 || (await this.append(fresh))) return values.map((value) => this.placeholderFor(value));
+      if (fresh.length === 0 || (await this.append(fresh))) return;
       // Somebody else has added to the conversation.
       await this.read();
     }

@@ -25,6 +25,12 @@ export class Conversations {
     return open.conversation;
   }
 
+  /** As `inRun`, where that needs no waiting. */
+  ready(name: string, run: string): Conversation | undefined {
+    const open = this.open.get(name);
+    return open?.run === run ? open.conversation : undefined;
+  }
+
   /** As the store has it now. */
   async fresh(name: string): Promise<Conversation> {
     const { conversation } = this.get(name);

@@ -5,7 +5,7 @@ import { jsonStrings } from '../text/json-strings.js';
 import { isJson } from '../text/text-guardrail.js';
 import type { Conversation } from './conversation.js';
 import type { HiddenSpan, Hiding } from './hide.js';
-import { hidden } from './hide.js';
+import { hiddenIn } from './hide.js';
 import type { PlaceholderLike } from './placeholders.js';
 import { placeholdersLike } from './placeholders.js';
 
@@ -28,7 +28,7 @@ export async function hideIn<C>(guarding: Guarding<C>, subject: Subject, info: G
   const flowing = mayFlow ? { run: info.run, window } : undefined;
   const spans = isJson(subject)
     ? await inJson(conversation, subject, { find, keeps })
-    : await hidden(conversation, subject.content, { find, place: { surface: subject.surface }, keeps, flowing });
+    : await inText(conversation, subject, { find, keeps, flowing });
   if (spans.length === 0) return allow();
   return rewrite<readonly Span[]>(
     spans.map(({ start, end, with: words }) => ({ start, end, with: words })),
@@ -47,22 +47,27 @@ function reasonOf(spans: readonly HiddenSpan[]): string {
 }
 
 /** Offsets of the decoded strings are led back to the JSON; half a number cannot be replaced: the whole goes. */
-async function inJson(
-  conversation: Conversation,
-  { surface, content }: Subject,
-  hiding: Omit<Hiding, 'place'>,
-): Promise<readonly HiddenSpan[]> {
-  const spans: HiddenSpan[] = [];
-  for (const string of jsonStrings(content)) {
-    const { text, key, isNumber } = string;
-    const found = await hidden(conversation, text, { ...hiding, place: { surface, key } });
-    for (const { start, end, with: words, kind } of found) {
-      const escaped = JSON.stringify(words);
-      if (isNumber) spans.push({ start: string.offset(0), end: string.offset(text.length), with: escaped, kind });
-      else spans.push({ start: string.offset(start), end: string.offset(end), with: escaped.slice(1, -1), kind });
-      if (isNumber) break;
-    }
-  }
+async function inJson(conversation: Conversation, { surface, content }: Subject, hiding: Hiding): Promise<readonly HiddenSpan[]> {
+  const strings = jsonStrings(content);
+  const texts = strings.map(({ text, key }) => ({ text, place: { surface, key } }));
+  const hidden = await hiddenIn(conversation, texts, hiding);
+  return strings.flatMap((string, index) => {
+    const spans = hidden[index] ?? [];
+    const escaped = spans.map(({ start, end, with: words, kind }) => ({ start, end, with: JSON.stringify(words), kind }));
+    const { isNumber, text } = string;
+    const [first] = escaped;
+    if (isNumber) return first === undefined ? [] : [{ ...first, start: string.offset(0), end: string.offset(text.length) }];
+    return escaped.map((span) => ({
+      ...span,
+      start: string.offset(span.start),
+      end: string.offset(span.end),
+      with: span.with.slice(1, -1),
+    }));
+  });
+}
+
+async function inText(conversation: Conversation, { surface, content }: Subject, hiding: Hiding): Promise<readonly HiddenSpan[]> {
+  const [spans = []] = await hiddenIn(conversation, [{ text: content, place: { surface } }], hiding);
   return spans;
 }
 
@@ -100,13 +105,14 @@ function keeping(
   return isFromOutside ? (like) => !isDoubtful(like) : () => true;
 }
 
-/** As `hidden`, of what a tool gives: the text itself. */
-export async function hideText(conversation: Conversation, text: string, find: FindInText): Promise<string> {
-  const spans = await hidden(conversation, text, {
-    find,
-    place: { surface: 'toolOutput' },
-    keeps: ({ isExact, label }) => !(isExact || usualLabels.has(label) || conversation.hasLabel(label)),
-  });
+/** As the guardrail does of what a tool gives: the text itself. Nothing is waited for where nothing is found anew. */
+export function hideText(conversation: Conversation, text: string, find: FindInText): string | Promise<string> {
+  const keeps = ({ isExact, label }: PlaceholderLike): boolean => !(isExact || usualLabels.has(label) || conversation.hasLabel(label));
+  const hidden = hiddenIn(conversation, [{ text, place: { surface: 'toolOutput' } }], { find, keeps });
+  return hidden instanceof Promise ? hidden.then(([spans = []]) => replaced(text, spans)) : replaced(text, hidden[0] ?? []);
+}
+
+function replaced(text: string, spans: readonly HiddenSpan[]): string {
   let made = '';
   let at = 0;
   for (const { start, end, with: words } of spans) {

@@ -196,11 +196,43 @@ describe('a text', () => {
     expect(await hideText(known, 'Main Street', findBy('street', /Main Street/g))).toBe('[CITY_1]');
   });
 
+  it('has a value hidden everywhere once it was found in one place', async () => {
+    const byWord = findBy('password', /(?<=password: )\S+/g);
+    expect(await hideText(conversation(), 'hunter42 it is. password: hunter42! Yes, hunter42.', byWord)).toBe(
+      'hunter42 it is. password: [PASSWORD_1] Yes, hunter42.',
+    );
+    expect(await hideText(conversation(), 'hunter42 it is. password: hunter42 Yes, hunter42.', byWord)).toBe(
+      '[PASSWORD_1] it is. password: [PASSWORD_1] Yes, [PASSWORD_1].',
+    );
+  });
+
+  it('keeps values apart that differ in capitals, where that means something', async () => {
+    const known = conversation();
+    const tokens = findBy('token', /tok_\w+/g);
+    expect(await hideText(known, 'tok_AbCdEf tok_aBcDeF tok_AbCdEf', tokens)).toBe('[TOKEN_1] [TOKEN_2] [TOKEN_1]');
+    expect(revealed(known, '[TOKEN_1] [TOKEN_2]')).toBe('tok_AbCdEf tok_aBcDeF');
+    expect(await hideText(known, 'tok_aBcDeF or TOK_ABCDEF', () => [])).toBe('[TOKEN_2] or [TOKEN_1]');
+  });
+
+  it('is put away with all that is found at the same time', async () => {
+    let appends = 0;
+    const store = memoryVaultStore();
+    const counting = { ...store, append: (...given: Parameters<typeof store.append>) => store.append(...given) };
+    counting.append = (...given) => {
+      appends += 1;
+      return store.append(...given);
+    };
+    const known = new Conversation('c', { store: counting, cipher: undefined, names: 'counted', normal: normalValue });
+    const texts = Array.from({ length: 50 }, (_, index) => `p${'a'.repeat(index % 20)}@x${'b'.repeat(index / 20)}.org`);
+    await Promise.all(texts.map((text) => hideText(known, text, emails)));
+    expect(appends).toBeLessThan(3);
+  });
+
   it('is refused, not let through, where there is no room for more values', async () => {
     const known = conversation();
     const many = Array.from({ length: 10_000 }, (_, index) => ({ kind: 'n', value: `value ${index}` }));
     await known.placeholdersFor(many);
-    await expect(hideText(known, 'anna@example.org', emails)).rejects.toThrow('a vault keeps at most 10000 values');
+    await expect(Promise.resolve(hideText(known, 'anna@example.org', emails))).rejects.toThrow('a vault keeps at most 10000 values');
     expect(await hideText(known, 'value 17', emails)).toBe('[N_18]');
   });
 });

@@ -5,12 +5,20 @@ export interface KnownPlace {
   readonly placeholder: string;
 }
 
+/** Values that differ in capitals alone. */
+interface Ending {
+  readonly length: number;
+  /** Of the first of them: for one that is written otherwise. */
+  readonly placeholder: string;
+  readonly isWritten: (text: string) => boolean;
+  readonly byText: Map<string, string>;
+}
 interface Node {
   readonly next: Map<string, Node>;
   /** Where to go on when no character fits. */
   back: Node | undefined;
   /** A value ends here. */
-  ends: { readonly length: number; readonly placeholder: string; readonly isWritten: (text: string) => boolean } | undefined;
+  ends: Ending | undefined;
   /** The nearest node on the way back at which a value ends. */
   inner: Node | undefined;
 }
@@ -53,7 +61,8 @@ export class KnownValues {
       }
       node = next;
     }
-    node.ends ??= { length: value.length, placeholder, isWritten: writtenAs(value) };
+    node.ends ??= { length: value.length, placeholder, isWritten: writtenAs(value), byText: new Map() };
+    if (!node.ends.byText.has(value)) node.ends.byText.set(value, placeholder);
     this.isLinked = false;
     this.count += 1;
   }
@@ -111,7 +120,10 @@ function placeAt(text: string, end: number, node: Node): KnownPlace | undefined 
     const { ends } = at;
     if (ends === undefined) continue;
     const start = end - ends.length;
-    if (!continues(text, start) && ends.isWritten(text.slice(start, end))) return { start, end, placeholder: ends.placeholder };
+    if (continues(text, start)) continue;
+    const written = text.slice(start, end);
+    const exact = ends.byText.get(written);
+    if (exact !== undefined || ends.isWritten(written)) return { start, end, placeholder: exact ?? ends.placeholder };
   }
   return undefined;
 }

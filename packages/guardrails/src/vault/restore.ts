@@ -19,7 +19,9 @@ export interface RestoreOptions<F extends string = string> {
 
 interface Restoring<C> {
   conversationOf(info: { readonly context: C; readonly run: string }): Promise<Conversation>;
-  hide(conversation: Conversation, text: string): Promise<string>;
+  /** Where nothing is to be waited for. */
+  readyConversation(info: { readonly context: C; readonly run: string }): Conversation | undefined;
+  hide(conversation: Conversation, text: string): string | Promise<string>;
 }
 
 /** `undefined`: all kinds. */
@@ -35,7 +37,10 @@ export function restoring<K, C, N extends string, I, A extends Route>(
   const fields = readFields(where, options);
   return aroundTool<C, N, I, A, K>(tool, {
     input: async (input, info: AroundInfo<K>) => restoreFields(await by.conversationOf(info), input, fields),
-    text: async (text, info: AroundInfo<K>) => by.hide(await by.conversationOf(info), text),
+    text: (text, info: AroundInfo<K>) => {
+      const ready = by.readyConversation(info);
+      return ready === undefined ? by.conversationOf(info).then((conversation) => by.hide(conversation, text)) : by.hide(ready, text);
+    },
   });
 }
 

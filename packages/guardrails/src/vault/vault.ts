@@ -139,7 +139,9 @@ export function vault<C = unknown>(options: VaultOptions<C>): Vault<C> {
     guardrail,
     restore: <D, N extends string, I, A extends Route>(tool: Tool<D, N, I, A>, given: RestoreOptions<FieldOf<NoInfer<I>>>) => {
       const hide = (conversation: Conversation, text: string) => hideText(conversation, text, find);
-      const made = restoring<C, D, N, I, A>({ conversationOf, hide }, tool, given as RestoreOptions);
+      const readyConversation = ({ context, run }: { readonly context: C; readonly run: string }) =>
+        conversations.ready(nameOf(options.conversation(context)), run);
+      const made = restoring<C, D, N, I, A>({ conversationOf, readyConversation, hide }, tool, given as RestoreOptions);
       restored.add(tool.name);
       return made;
     },
