@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import type { RunEvent } from '@guardloop/core';
 import { defineTool, memorySession, resume, run, stream, withContext } from '@guardloop/core';
-import type { FindInText } from '@guardloop/guardrails';
 import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
 import { z } from 'zod';
 
@@ -12,15 +11,9 @@ const mails = {
     return { sentTo: to };
   },
 };
-const emails: FindInText = (text) =>
-  [...text.matchAll(/[\w.]{1,40}@[\w.]{1,60}\w/g)].map(({ index, 0: found }) => ({
-    start: index,
-    end: index + found.length,
-    kind: 'email',
-  }));
 
 // #region make
-import { vault } from '@guardloop/guardrails';
+import { pii, secrets, vault } from '@guardloop/guardrails';
 
 interface Chat {
   readonly chatId: string;
@@ -29,7 +22,7 @@ const { defineAgent } = withContext<Chat>();
 
 const values = vault<Chat>({
   conversation: ({ chatId }) => chatId,
-  hides: [emails], // text guardrails such as pii() and secrets(), or functions that find
+  hides: [pii(), secrets()], // text guardrails, or functions that find
 });
 // #endregion
 // #region restore
@@ -101,7 +94,7 @@ const store: VaultStore = {
   append: (conversation, entries, after) => database.insertAfter(conversation, entries, after), // false where another was faster
   delete: (conversation) => database.remove(conversation),
 };
-const stored = vault<Chat>({ conversation: ({ chatId }) => chatId, hides: [emails], store, key: keyFromYourSecrets });
+const stored = vault<Chat>({ conversation: ({ chatId }) => chatId, hides: [pii(), secrets()], store, key: keyFromYourSecrets });
 const address = await stored.put('chat-2', 'email', 'bert@example.org'); // '[EMAIL_1]', for instructions
 await stored.forget('chat-2'); // nobody can put it back any more
 // #endregion

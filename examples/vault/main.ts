@@ -1,18 +1,9 @@
 // A mail is written to somebody whose address the model never sees: in the log, in what a person approves and in each request stands [EMAIL_1].
 import assert from 'node:assert/strict';
 import { defineAgent, defineTool, memorySession, resume, run } from '@guardloop/core';
-import type { FindInText } from '@guardloop/guardrails';
-import { memoryVaultStore, vault } from '@guardloop/guardrails';
+import { memoryVaultStore, pii, vault } from '@guardloop/guardrails';
 import { callTool, say, scriptedModel } from '@guardloop/testing';
 import { z } from 'zod';
-
-/** Any text guardrail will do here, such as `pii()`; this one is a function, for addresses alone. */
-const emails: FindInText = (text) =>
-  [...text.matchAll(/[\w.]{1,40}@[\w.]{1,60}\w/g)].map(({ index, 0: found }) => ({
-    start: index,
-    end: index + found.length,
-    kind: 'email',
-  }));
 
 const key = globalThis.crypto.getRandomValues(new Uint8Array(32)); // of your secrets
 const store = memoryVaultStore(); // of your database
@@ -21,7 +12,7 @@ const outbox: string[] = [];
 
 /** All that a process makes when it starts. */
 function startProcess() {
-  const values = vault({ conversation: () => 'chat-1', hides: [emails], store, key });
+  const values = vault({ conversation: () => 'chat-1', hides: [pii()], store, key });
   const sendMail = defineTool({
     name: 'send_mail',
     description: 'Sends a mail.',

@@ -605,6 +605,25 @@ describe('the store', () => {
   });
 });
 
+it.each([true, false])('thousands of values in one result are put away in time (restored: %s)', async (isRestored) => {
+  const hides = make();
+  const list = defineTool({
+    name: 'list',
+    description: 'Lists.',
+    input: z.object({ page: z.string() }),
+    flow: { effect: 'read' },
+    execute: () => Array.from({ length: 3_000 }, (_, index) => ({ mail: `p${index}@example.org`, id: index })),
+  });
+  const began = performance.now();
+  const { result } = await go({
+    turns: [callTool('list', { page: '1' }), say('Many.')],
+    tools: [isRestored ? hides.restore(list, { fields: ['page'] }) : list],
+    hides,
+  });
+  expect(performance.now() - began).toBeLessThan(10_000);
+  expect(JSON.stringify(endsOf(result))).toContain('[EMAIL_3001]');
+});
+
 describe('a run that is cut', () => {
   it('ends the same from every place, in a process that has the store, and shows no value', async () => {
     const store = memoryVaultStore();
