@@ -3,7 +3,10 @@ import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { measureDecisions } from './decision-speed.js';
 import { measureInjecAgent } from './injecagent.js';
+import { measureInjection, measureTextGuardrails } from './injection-texts.js';
+import { measurePii } from './pii.js';
 import { measureProvenance } from './provenance.js';
+import { measureSecrets } from './secrets.js';
 import type { Section } from './section.js';
 import { printSection } from './section.js';
 
@@ -12,6 +15,10 @@ const sections: Readonly<Record<string, (data: string) => Promise<Section>>> = {
   provenance: measureProvenance,
   injecagent: measureInjecAgent,
   decisions: measureDecisions,
+  secrets: measureSecrets,
+  pii: measurePii,
+  injection: measureInjection,
+  text: measureTextGuardrails,
 };
 const names = values.only ?? Object.keys(sections);
 
