@@ -45,17 +45,22 @@ export function piiFinder({ kinds, read, phoneRegions }: PiiSearch): FindInText 
   const readContext = contextReader(lists);
   const findNumbers = (text: string, key: string | undefined): readonly TextFinding[] => {
     const context = readContext(text, key);
-    const near = (list: number) => (start: number, end: number) => context.isNear(list, start, end);
-    const found: TextFinding[] = [];
-    if (read.has('iban')) found.push(...findIbans(text));
-    if (read.has('payment-card')) found.push(...findCards(text, near(0)));
+    const isNear = (list: number) => (start: number, end: number) => context.isNear(list, start, end);
+    const near: TextFinding[] = [];
+    const plain: TextFinding[] = [];
     for (const { kind, list } of rows) {
-      if (list === undefined) findByKind({ kind, text, isNear: () => false }, found);
-      else if (kind.plain !== undefined || context.has(list)) findByKind({ kind, text, isNear: near(list) }, found);
+      if (list !== undefined && context.has(list)) findByKind({ kind, text, isNear: isNear(list) }, near);
+      else if (list === undefined || kind.plain !== undefined) findByKind({ kind, text, isNear: () => false }, plain);
     }
-    if (read.has('phone')) found.push(...findPhones(text, phoneRegions, near(1)));
-    if (read.has('postal-address')) found.push(...findAddresses(text));
-    return found;
+    return [
+      ...(read.has('iban') ? findIbans(text) : []),
+      ...(read.has('payment-card') ? findCards(text, isNear(0)) : []),
+      // What a word near calls by its name goes before what merely has its form.
+      ...near,
+      ...plain,
+      ...(read.has('phone') ? findPhones(text, phoneRegions, isNear(1)) : []),
+      ...(read.has('postal-address') ? findAddresses(text) : []),
+    ];
   };
   return (original, { key }) => {
     const { text, offset } = foldText(original);

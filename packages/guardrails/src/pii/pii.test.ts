@@ -263,6 +263,21 @@ describe('what the form hides', () => {
   });
 });
 
+describe('findings that overlap', () => {
+  test('leave nothing of either over', () => {
+    // The telephone number that a word makes of the first groups must not leave the end of the card.
+    for (const text of [
+      'call 555 4111 1111 1111 1111',
+      'tel 4111 1111 1111 1111',
+      'SSN 536904399 DE89370400440532013000 card 4111111111111111',
+    ]) {
+      const mine = everything(text, { surface: 'input' });
+      const rest = mine.reduceRight((left, { start, end }) => `${left.slice(0, start)}#${left.slice(end)}`, text);
+      expect(rest).not.toMatch(/1111|4399|3000/);
+    }
+  });
+});
+
 describe('postal addresses', () => {
   test('are found in the forms of a few countries', () => {
     for (const text of [
@@ -326,6 +341,11 @@ describe('any text', () => {
       }),
       { numRuns: 150, seed: 67 },
     );
+  });
+
+  test('however much is found in it', () => {
+    const text = '203.0.113.7 a@example.org '.repeat(100_000);
+    expect(everything(text, { surface: 'input' })).toHaveLength(200_000);
   });
 
   test.each(['1 ', '4111 ', '+1 ', 'a@b.', '(', '1.1.', 'tel 1', '12 Main St ', 'DE44 ', '\ud800', '٣'])(

@@ -1,6 +1,7 @@
 import type { Guardrail, Surface } from '@guardloop/core';
 import { optionFault, suggest } from '@guardloop/core/model';
 import type { FindInText } from '../text/finding.js';
+import { covering } from '../text/finding.js';
 import type { TextGuardrailOptions } from '../text/text-guardrail.js';
 import { textGuardrail } from '../text/text-guardrail.js';
 import type { PiiKindId } from './built-in.js';
@@ -60,7 +61,8 @@ export function findPii(options: Pick<PiiOptions, (typeof ownOptions)[number]> =
     regions === undefined || region === undefined || regions.includes(region);
   const kinds = (builtInKinds as readonly PiiKind[]).filter((kind) => isChosen(kind) && isHere(kind));
   const read = new Set<string>(readKinds.filter(isChosen).map(({ id }) => id));
-  return { find: piiFinder({ kinds, read, phoneRegions: regions ?? [] }) };
+  const find = piiFinder({ kinds, read, phoneRegions: regions ?? [] });
+  return { find: (text, place) => covering(find(text, place)) };
 }
 
 function readRegions(where: string, given: unknown): readonly string[] | undefined {

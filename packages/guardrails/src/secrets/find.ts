@@ -70,8 +70,7 @@ export function secretFinder({ kinds, written, isLong }: SecretSearch): FindInTe
     const isWanted = (name: string): boolean => reading(name).kinds.length > 0 || reading(name).says !== undefined;
     readAssignments(text, { isWanted, found: judge }, longest);
     for (const assignment of ofKey(text, key, longest)) judge(assignment);
-    if (written.has('command-credentials')) found.push(...commandCredentials(text, longest));
-    return found;
+    return written.has('command-credentials') ? [...found, ...commandCredentials(text, longest)] : found;
   };
 }
 

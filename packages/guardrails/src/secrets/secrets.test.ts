@@ -151,10 +151,12 @@ describe('formats', () => {
 
   test('private keys are found whole, on lines of their own and within a JSON text', () => {
     const block = `-----BEGIN RSA PRIVATE KEY-----\n${Array.from({ length: 25 }, (_, index) => r(64, index + 1)).join('\n')}\n-----END RSA PRIVATE KEY-----`;
-    expect(found(`key:\n${block}\nend`)).toContain(`private-key: ${block}`);
+    expect(found(`key:\n${block}\nend`)).toEqual([`private-key: ${block}`]);
     const escaped = block.replaceAll('\n', '\\n');
     expect(found(`{"private_key": "${escaped}"}`)).toContain(`private-key: ${escaped}`);
-    expect(kindsIn(block.slice(0, 300))).toEqual(['private-key-beginning']);
+    expect(found(block.slice(0, 1_300))).toEqual([`private-key-beginning: ${block.slice(0, 1_300)}`]);
+    const short = findSecrets({ long: false }).find(block, { surface: 'input' });
+    expect(short.map(({ kind }) => kind)).toEqual(['private-key-opening']);
     expect(kindsIn('-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----')).toEqual([]);
     expect(kindsIn('-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----')).toEqual([]);
   });
@@ -394,6 +396,42 @@ describe('any text', () => {
     const start = performance.now();
     find(piece.repeat(262_144 / piece.length), { surface: 'input' });
     expect(performance.now() - start).toBeLessThan(2_000);
+  });
+
+  test('however much is found in it', () => {
+    expect(find('curl -u a:Zk29!dke8 '.repeat(150_000), { surface: 'input' })).toHaveLength(150_000);
+  });
+
+  test('where answers flow no finding is longer than the window, and each stands alike where the text is cut at the window', () => {
+    const { find: flowing, window = 0 } = findSecrets({ long: false });
+    expect(window).toBe(1_124);
+    const token = `ghp_${drawn('abcdefghijklmnopqrstuvwxyz0123456789', 36, 9)}`;
+    const key = `-----BEGIN PRIVATE KEY-----\n${drawn('ABCDEFGHabcdefgh0123456789+/', 1_600, 3)}\n-----END PRIVATE KEY-----`;
+    const pieces = [
+      token,
+      key,
+      `password="Zk29!dke8"`,
+      `token=${'a1B2'.repeat(300)}`,
+      `eyJhbGciOiJIUzI1NiJ9.eyJ${'a1B2'.repeat(200)}.${'x9'.repeat(30)}`,
+      'lorem ipsum '.repeat(20),
+      'curl -u a:Zk29!dke8 ',
+      '\n',
+    ];
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...pieces), { minLength: 5, maxLength: 25 }), fc.nat(), (parts, place) => {
+        const text = parts.join(' ');
+        const at = place % text.length;
+        const from = Math.max(0, at - window);
+        const cut = flowing(text.slice(from, at + window), { surface: 'output' }).map(
+          ({ start, end, kind }) => `${start + from} ${end + from} ${kind}`,
+        );
+        for (const { start, end, kind } of flowing(text, { surface: 'output' })) {
+          expect(end - start).toBeLessThanOrEqual(window);
+          if (start <= at && end > at) expect(cut).toContain(`${start} ${end} ${kind}`);
+        }
+      }),
+      { numRuns: 150, seed: 71 },
+    );
   });
 
   test('there are at least 120 kinds, each with an id of its own', () => {

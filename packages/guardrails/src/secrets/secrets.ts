@@ -1,6 +1,7 @@
 import type { Guardrail, Surface } from '@guardloop/core';
 import { optionFault, suggest } from '@guardloop/core/model';
-import type { FindInText, TextFinding } from '../text/finding.js';
+import type { FindInText } from '../text/finding.js';
+import { covering } from '../text/finding.js';
 import type { Pattern } from '../text/pattern.js';
 import type { TextGuardrailOptions } from '../text/text-guardrail.js';
 import { textGuardrail } from '../text/text-guardrail.js';
@@ -79,7 +80,7 @@ export function findSecrets(options: Pick<SecretsOptions, (typeof ownOptions)[nu
   const withEncoded = isEncoded ? [all, findEncoded(all, isLong ? 16_384 : longestShortSecret)] : [all];
   const isAllowed = readAllow(where, options.allow);
   const find: FindInText = (text, place) =>
-    withEncoded.flatMap((find) => find(text, place)).filter((finding: TextFinding) => !isAllowed(text.slice(finding.start, finding.end)));
+    covering(withEncoded.flatMap((find) => find(text, place)).filter(({ start, end }) => !isAllowed(text.slice(start, end))));
   return { find, window: isLong || own.length > 0 ? undefined : longestShortSecret + 124 };
 }
 

@@ -35,3 +35,20 @@ export function apart<F extends { readonly start: number; readonly end: number }
   }
   return kept;
 }
+
+/**
+ * In order of their place, none over another, and together over all that was found: of two that overlap the one that begins later gives up
+ * what both cover. No finding grows. For findings whose text is put away whole, where a rest would tell something.
+ */
+export function covering(findings: readonly TextFinding[]): readonly TextFinding[] {
+  if (findings.length < 2) return findings;
+  const sorted = [...findings].sort((left, right) => left.start - right.start || right.end - left.end);
+  const kept: TextFinding[] = [];
+  let last = 0;
+  for (const finding of sorted) {
+    if (finding.end <= last) continue;
+    kept.push(finding.start < last ? { ...finding, start: last } : finding);
+    last = finding.end;
+  }
+  return kept;
+}

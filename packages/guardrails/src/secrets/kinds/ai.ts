@@ -33,6 +33,7 @@ export const aiKinds = [
     length: [32, 64],
     mixed: true,
     entropy: 3.2,
+    check: (value: string) => !value.includes('T3BlbkFJ'),
   },
   { id: 'openrouter-api-key', words: 'OpenRouter API key', group: 'ai', starts: ['sk-or-v1-', 'sk-or-'], of: hex, length: 64 },
   {
