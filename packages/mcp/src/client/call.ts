@@ -10,6 +10,8 @@ import { oneLine, showName } from './show-text.js';
 const resultSchema = z.looseObject({});
 const mostErrorChars = 4_000;
 const mostStep = 1_000_000;
+/** Of one call: a server may send as many as it likes. */
+const mostTold = 1_000;
 
 export interface CalledTool {
   readonly serverName: string;
@@ -60,10 +62,12 @@ export async function callTool(
 /** A server's words about its progress are judged by nobody, so only how far it is is told: a whole number, once each. */
 function steps(info: Pick<ToolInfo, 'progress'>): (progress: { readonly progress: number }) => void {
   let last = -1;
+  let told = 0;
   return ({ progress }) => {
     const step = Math.floor(progress);
-    if (!(step > last && step <= mostStep)) return;
+    if (!(step > last && step <= mostStep) || told >= mostTold) return;
     last = step;
+    told += 1;
     info.progress(step);
   };
 }

@@ -39,13 +39,13 @@ export interface OAuthOptions {
   readonly fetch?: FetchLike | undefined;
 }
 /** A sign-in: what `mcpServer` takes as `auth`. */
-export interface OAuthSignIn extends OAuthClientProvider {
+export type OAuthSignIn = OAuthClientProvider & {
   /**
    * Ends the sign-in with the address to which the person was sent back. Rejects where its `state` is not that of this sign-in, where it says
    * that the person refused, or where the code is not taken. Connect anew with `mcpServer` then.
    */
   finish(address: string | URL): Promise<void>;
-}
+};
 
 const servers = new WeakMap<object, string>();
 

@@ -1,6 +1,8 @@
 // Against the two servers from npm, as they are.
+import { spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
+import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -261,5 +263,51 @@ describe('server-everything', () => {
       ['error', 'untrusted'],
     ]);
     expect(String(ends[1]?.content)).toContain('demo://resource/dynamic/text/2');
+  });
+});
+
+describe('server-everything over HTTP', () => {
+  const port = async (): Promise<number> => {
+    const probe = createServer();
+    await new Promise<void>((resolve) => probe.listen(0, '127.0.0.1', resolve));
+    const address = probe.address();
+    await new Promise<void>((resolve) => probe.close(() => resolve()));
+    return typeof address === 'object' && address !== null ? address.port : 0;
+  };
+  const start = async (at: number): Promise<() => Promise<void>> => {
+    const child = spawn(process.execPath, [everythingServer, 'streamableHttp'], {
+      env: { ...process.env, PORT: String(at) },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    });
+    await new Promise<void>((resolve) => {
+      child.stderr.on('data', (chunk) => {
+        if (String(chunk).includes('listening')) resolve();
+      });
+    });
+    const stop = async (): Promise<void> => {
+      if (child.exitCode !== null || child.signalCode !== null) return;
+      const gone = new Promise<void>((resolve) => child.once('exit', () => resolve()));
+      child.kill('SIGKILL');
+      await gone;
+    };
+    onTestFinished(stop);
+    return stop;
+  };
+
+  it('calls, and goes on after the server was started anew', async () => {
+    const at = await port();
+    const stop = await start(at);
+    const mcp = await connect({ name: 'every', url: `http://127.0.0.1:${at}/mcp`, flow: { echo: { effect: 'read' } } });
+    const call = async (message: string) => {
+      const model = scriptedModel([callTool('every__echo', { message }), say('ok')]);
+      const result = await run(defineAgent({ name: 'a', instructions: '', model, tools: [...mcp.tools] }), 'go');
+      expect(auditLog(result.log)).toEqual([]);
+      return endsOf(result.events)[0];
+    };
+    expect(await call('one')).toMatchObject({ status: 'ok', content: 'Echo: one' });
+    await stop();
+    expect(await call('two')).toMatchObject({ status: 'error', errorClass: 'unavailable', retryable: true });
+    await start(at);
+    expect(await call('three')).toMatchObject({ status: 'ok', content: 'Echo: three' });
   });
 });
