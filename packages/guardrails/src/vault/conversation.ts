@@ -45,7 +45,8 @@ export class Conversation {
   private readonly values = new Map<string, NewValue>();
   private readonly placeholders = new Map<string, string>();
   private known = new KnownValues();
-  private count = 0;
+  /** Of each entry that was read, the form in the store. */
+  private stored: string[] = [];
   private readonly perLabel = new Map<string, number>();
   private tail: Promise<unknown> = Promise.resolve();
   /** What is asked for at the same time is put away at once. */
@@ -182,9 +183,10 @@ export class Conversation {
 
   private async read(): Promise<void> {
     const entries = await this.keeping.store.load(this.name);
-    if (entries.length < this.count) this.forget();
+    // Forgotten elsewhere, and perhaps begun anew.
+    if (this.stored.some((form, index) => form !== formOf(entries[index]))) this.forget();
     const { cipher } = this.keeping;
-    const added = entries.slice(this.count);
+    const added = entries.slice(this.stored.length);
     const values = await Promise.all(added.map((entry) => (cipher === undefined ? entry.value : cipher.open(this.name, entry))));
     for (const [index, entry] of added.entries()) this.take(entry, values[index] ?? '');
   }
@@ -194,11 +196,12 @@ export class Conversation {
     this.placeholders.clear();
     this.perLabel.clear();
     this.known = new KnownValues();
-    this.count = 0;
+    this.stored = [];
   }
 
-  private take({ placeholder, kind }: VaultEntry, value: string): void {
-    this.count += 1;
+  private take(entry: VaultEntry, value: string): void {
+    const { placeholder, kind } = entry;
+    this.stored.push(formOf(entry));
     const label = placeholder.slice(1, placeholder.lastIndexOf('_'));
     this.perLabel.set(label, (this.perLabel.get(label) ?? 0) + 1);
     if (!this.values.has(placeholder)) this.values.set(placeholder, { kind, value });
@@ -238,16 +241,18 @@ export class Conversation {
 
   private async append(fresh: readonly VaultEntry[]): Promise<boolean> {
     const { store, cipher } = this.keeping;
-    if (this.count + fresh.length > mostEntries) throw new Error(`a vault keeps at most ${mostEntries} values for a conversation`);
+    if (this.stored.length + fresh.length > mostEntries) throw new Error(`a vault keeps at most ${mostEntries} values for a conversation`);
     const sealed = await Promise.all(
       fresh.map(async (entry) => (cipher === undefined ? entry : { ...entry, value: await cipher.seal(this.name, entry) })),
     );
-    const isAdded: unknown = await store.append(this.name, sealed, this.count);
+    const isAdded: unknown = await store.append(this.name, sealed, this.stored.length);
     if (typeof isAdded !== 'boolean') throw new Error('the store of a vault gave neither true nor false on append');
-    if (isAdded) for (const entry of fresh) this.take(entry, entry.value);
+    if (isAdded) for (const [index, entry] of sealed.entries()) this.take(entry, fresh[index]?.value ?? '');
     return isAdded;
   }
 }
+
+const formOf = (entry: VaultEntry | undefined): string => (entry === undefined ? '' : `${entry.placeholder} ${entry.value}`);
 
 const noPlaceholders: Promise<readonly string[]> = Promise.resolve([]);
 

@@ -3,7 +3,7 @@ import { aroundTool, toolError } from '@guardloop/core';
 import { optionFault } from '@guardloop/core/model';
 import type { Conversation } from './conversation.js';
 import { isPlain } from './is-plain.js';
-import { placeholdersLike, replacePlaceholders } from './placeholders.js';
+import { placeholdersLike } from './placeholders.js';
 
 /** Names of a tool's arguments; any text where the type of its input is not known. */
 export type FieldOf<I> = unknown extends I ? string : I extends object ? keyof I & string : string;
@@ -82,20 +82,29 @@ interface Field {
   readonly kinds: ReadonlySet<string> | undefined;
 }
 
-/** Throws a tool's error, which names the field, for a placeholder that stands for nothing, or for a value of another kind. */
+/**
+ * The text with values, also for placeholders that were written in another case or spaced: from outside none of these forms comes in. Throws a
+ * tool's error, which names the field, for one that stands for nothing, or for a value of another kind.
+ */
 function restoreText(conversation: Conversation, text: string, { name, kinds }: Field): string {
-  for (const { placeholder, isExact } of placeholdersLike(text)) {
-    const entry = isExact ? conversation.valueOf(placeholder) : undefined;
-    if (entry === undefined)
+  let made = '';
+  let at = 0;
+  for (const { placeholder, label, isExact, start, end } of placeholdersLike(text)) {
+    const entry = conversation.valueOf(placeholder);
+    if (entry === undefined) {
+      if (!isExact && !conversation.hasLabel(label)) continue;
       throw toolError(`${name} holds a placeholder that stands for nothing in this conversation. Copy one exactly as you were shown it.`, {
         errorClass: 'invalid_input',
         retryable: true,
       });
+    }
     if (kinds !== undefined && !kinds.has(entry.kind))
       throw toolError(`${name} takes a placeholder for ${[...kinds].join(' or ')}, and holds one for ${entry.kind}.`, {
         errorClass: 'invalid_input',
         retryable: true,
       });
+    made += text.slice(at, start) + entry.value;
+    at = end;
   }
-  return replacePlaceholders(text, (placeholder) => conversation.valueOf(placeholder)?.value);
+  return made + text.slice(at);
 }

@@ -304,6 +304,21 @@ describe('a tool that needs the value', () => {
     expect(JSON.stringify(endsOf(result)[0])).toContain('to takes a placeholder for email, and holds one for card.');
   });
 
+  it('is given the value too where a schema or a model has changed the letters of the placeholder, and text in brackets stays', async () => {
+    const sent: Sent[] = [];
+    const hides = make();
+    const tool = defineTool({
+      name: 'send_mail',
+      description: 'Sends.',
+      input: z.object({ to: z.string().toLowerCase(), body: z.string() }),
+      flow: { effect: 'send' },
+      execute: (input) => void sent.push(input),
+    });
+    const turns = [callTool('send_mail', { to: '[EMAIL_1]', body: 'See list[item_1], [ Email_1 ].' }), say('Done.')];
+    await go({ turns, tools: [hides.restore(tool, { fields: ['to', 'body'] })], hides });
+    expect(sent).toEqual([{ to: anna, body: `See list[item_1], ${anna}.` }]);
+  });
+
   it('restores what stands inside an argument, and nothing that is not named', async () => {
     const got: unknown[] = [];
     const hides = make();
@@ -453,7 +468,7 @@ describe('what only looks like a placeholder', () => {
     const sent: Sent[] = [];
     const hides = make();
     const { result } = await go({
-      turns: [callTool('send_mail', { to: '[EMAIL_7]' }), callTool('send_mail', { to: '[email_1]' }), say('No.')],
+      turns: [callTool('send_mail', { to: '[EMAIL_7]' }), callTool('send_mail', { to: '[email_9]' }), say('No.')],
       tools: [hides.restore(sending(sent), { fields: ['to'] })],
       hides,
     });
@@ -583,6 +598,16 @@ describe('the store', () => {
     expect(await store.load('chat')).toEqual([]);
     expect(await hides.reveal('chat', '[EMAIL_1]')).toBe('[EMAIL_1]');
     expect(await hides.put('chat', 'email', bert)).toBe('[EMAIL_1]');
+  });
+
+  it('that was forgotten and begun anew elsewhere is read anew', async () => {
+    const store = memoryVaultStore();
+    const [one, two] = [make({ store, key }), make({ store, key })];
+    await one.put('chat', 'email', anna);
+    await two.forget('chat');
+    await two.put('chat', 'email', bert);
+    await two.put('chat', 'email', 'carl@example.org');
+    expect(await one.reveal('chat', '[EMAIL_1] [EMAIL_2]')).toBe(`${bert} carl@example.org`);
   });
 
   it('that was lost gives the same keyed placeholders again, in the same conversation alone', async () => {
