@@ -5,10 +5,9 @@ import type { AskingOptions } from './judge/ask-model.js';
 import { askingOptionNames, askModel } from './judge/ask-model.js';
 import type { Fence } from './judge/fence.js';
 import { fenceRules, newFence } from './judge/fence.js';
-import { checkCallbacks } from './judge/judge.js';
-import { piecesOf } from './judge/pieces.js';
+import { piecesOf } from './pieces.js';
 import type { RefusingOptions } from './refusing-guardrail.js';
-import { checkModel, checkRefusingOptions, refusingGuardrail } from './refusing-guardrail.js';
+import { checkCallbacks, checkModel, checkRefusingOptions, refusingGuardrail } from './refusing-guardrail.js';
 
 /** Options of {@link grounded}. */
 export interface GroundedOptions extends Omit<RefusingOptions<'output'>, 'on' | 'tools' | 'beside'>, AskingOptions {

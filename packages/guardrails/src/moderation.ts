@@ -1,11 +1,10 @@
 import type { Awaitable, GuardInfo, Guardrail, Part, Subject, Surface } from '@guardloop/core';
 import { checkWholeNumber, GuardloopError, optionFault, suggest } from '@guardloop/core/model';
-import { checkCallbacks } from './judge/judge.js';
-import { piecesOf } from './judge/pieces.js';
 import type { ModerationInput, ModerationResult } from './moderation-request.js';
 import { requestModeration } from './moderation-request.js';
+import { piecesOf } from './pieces.js';
 import type { RefusingOptions } from './refusing-guardrail.js';
-import { checkRefusingOptions, refusingGuardrail } from './refusing-guardrail.js';
+import { checkCallbacks, checkRefusingOptions, refusingGuardrail } from './refusing-guardrail.js';
 import { textsOf } from './subject-texts.js';
 
 /** The categories of `omni-moderation-latest` (OpenAI's API reference of `POST /v1/moderations`, 2026). */

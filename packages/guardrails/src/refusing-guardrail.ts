@@ -115,3 +115,9 @@ export function checkModel(where: string, model: unknown): void {
   if (typeof (model as { readonly stream?: unknown } | null | undefined)?.stream !== 'function')
     throw optionFault(where, 'model is no model. Give one, as to an agent.');
 }
+
+/** Throws CONFIG_INVALID for options that are given and no functions. */
+export function checkCallbacks(where: string, functions: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(functions))
+    if (value !== undefined && typeof value !== 'function') throw optionFault(where, `${name} is no function. Give one, or leave it out.`);
+}

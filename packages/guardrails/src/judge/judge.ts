@@ -1,12 +1,12 @@
 import type { GuardInfo, Guardrail, Subject, Surface } from '@guardloop/core';
 import type { JsonObject } from '@guardloop/core/model';
 import { checkDefaultSettings, checkWholeNumber, optionFault } from '@guardloop/core/model';
+import { piecesOf } from '../pieces.js';
 import type { RefusingOptions } from '../refusing-guardrail.js';
-import { checkModel, checkRefusingOptions, refusingGuardrail } from '../refusing-guardrail.js';
+import { checkCallbacks, checkModel, checkRefusingOptions, refusingGuardrail } from '../refusing-guardrail.js';
 import type { AskingOptions } from './ask-model.js';
 import { askingOptionNames, askModel } from './ask-model.js';
 import { fenceRules, newFence } from './fence.js';
-import { piecesOf } from './pieces.js';
 
 /** What judges of texts have in common. */
 export interface JudgeBase<S extends Surface> extends RefusingOptions<S>, AskingOptions {
@@ -101,12 +101,6 @@ function checkJudge(where: string, options: Judging): void {
   checkDefaultSettings(where, settings);
   checkWholeNumber(where, { maxChars }, 2 * overlap);
   checkWholeNumber(where, { maxPieces }, 1);
-}
-
-/** Throws CONFIG_INVALID for options that are given and no functions. */
-export function checkCallbacks(where: string, functions: Readonly<Record<string, unknown>>): void {
-  for (const [name, value] of Object.entries(functions))
-    if (value !== undefined && typeof value !== 'function') throw optionFault(where, `${name} is no function. Give one, or leave it out.`);
 }
 
 /** What is asked, without where and how it refuses. */
