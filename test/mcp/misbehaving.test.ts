@@ -366,6 +366,32 @@ describe('credentials', () => {
     for (const secret of ['pa55word', 't0ken', 'k3y']) expect(everything.join('\n')).not.toContain(secret);
   });
 
+  it('go along where a server redirects within itself, as many do to the same path with a slash', async () => {
+    const server = await fakeServer({
+      tools: () => [tool('a')],
+      onMessage: (_message, { url }) => (url === '/mcp' ? { status: 307, headers: { location: '/mcp/' } } : undefined),
+    });
+    const mcp = await connect({ name: 'x', url: server.url, headers: { authorization: 'Bearer secret' } });
+    expect(endsOf(await callAll(mcp, ['x__a']))).toMatchObject([{ status: 'ok' }]);
+    expect(server.headers.every(({ authorization }) => authorization === 'Bearer secret')).toBe(true);
+  });
+
+  it('that end in a circle of redirects fail', async () => {
+    const server = await fakeServer({ onMessage: () => ({ status: 307, headers: { location: '/mcp' } }) });
+    await expect(mcpServer({ name: 'x', url: server.url })).rejects.toMatchObject({ name: 'McpUnavailable' });
+    expect(server.messages.length).toBeLessThan(10);
+  });
+
+  it('of this process are not handed on to a program', async () => {
+    process.env.GUARDLOOP_TEST_SECRET = 'hush';
+    onTestFinished(() => void delete process.env.GUARDLOOP_TEST_SECRET);
+    const program = fakeProgram(
+      `if (message.method === 'tools/call') { send({ id: message.id, result: { content: [{ type: 'text', text: JSON.stringify([process.env.GUARDLOOP_TEST_SECRET ?? null, process.env.GIVEN, typeof process.env.PATH]) }] } }); return true; }`,
+    );
+    const mcp = await connect({ name: 'x', ...program, env: { GIVEN: 'given' } });
+    expect(endsOf(await callAll(mcp, ['x__go']))).toMatchObject([{ content: '[null,"given","string"]' }]);
+  });
+
   it('go to no other place: a redirect elsewhere is not followed', async () => {
     const thief = await fakeServer();
     const server = await fakeServer({ onMessage: () => ({ status: 307, headers: { location: thief.url } }) });

@@ -92,6 +92,15 @@ const mostNoticeMs = 10_000;
 const isSamePlace = (from: URL, to: URL): boolean =>
   from.origin === to.origin || (from.hostname === to.hostname && to.protocol === 'https:' && from.port === '' && to.port === '');
 
+function leadsHome(response: Response, from: URL): boolean {
+  try {
+    const to = new URL(response.headers.get('location') ?? '', from);
+    return response.headers.has('location') && isSamePlace(from, to) && to.username === '' && to.password === '';
+  } catch {
+    return false;
+  }
+}
+
 export function openHttp(place: HttpPlace): HttpTransport {
   const { serverName, url, auth } = place;
   const underway = new Map<string | number, AbortController>();
@@ -161,6 +170,8 @@ export function openHttp(place: HttpPlace): HttpTransport {
     const { status } = response;
     const hadSession = new Headers(init.headers).has('mcp-session-id');
     if (auth !== undefined && (status === 401 || status === 403)) return response;
+    // The SDK follows what keeps the request as it is, within the same place.
+    if ((status === 307 || status === 308) && leadsHome(response, url)) return response;
     await response.body?.cancel().catch(() => undefined);
     if (status === 404 && hadSession) throw new RequestFailure('expired', `Server ${serverName} has ended the session.`);
     if (status === 401 || status === 403)

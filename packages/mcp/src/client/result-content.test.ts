@@ -73,6 +73,13 @@ describe('a result', () => {
     expect(errorWords(readCallResult({ content: [text('{"a": 1}')], structuredContent: { a: 1 } } as never), 100)).toBe('{"a": 1}');
   });
 
+  it('in the forms of careless and of old servers is not lost', () => {
+    expect(outputFrom({ content: 'bare' })).toBe('bare');
+    expect(outputFrom({ content: { type: 'text', text: 'one' } })).toBe('one');
+    expect(outputFrom({ toolResult: { a: 1 } })).toEqual({ a: 1 });
+    expect(outputFrom({ content: null })).toBe('(the tool gave no content)');
+  });
+
   it('of very many blocks is cut, and says so', () => {
     const output = outputFrom({
       content: Array.from({ length: 2_000 }, (_, index) => ({ type: 'text', text: String(index) })),

@@ -15,8 +15,16 @@ const base64 = /^[A-Za-z0-9+/]+={0,2}$/;
 const mostBlocks = 500;
 
 export function readCallResult(result: JsonObject): CallResult {
-  const { content, structuredContent, isError } = result;
-  return { content: Array.isArray(content) ? content : [], structured: structuredContent, isError: isError === true };
+  const { content, structuredContent, toolResult, isError } = result;
+  // Servers of the first protocol gave anything at all as `toolResult`.
+  return { content: blocksOf(content), structured: structuredContent ?? toolResult, isError: isError === true };
+}
+
+/** A list of blocks; some servers give one block, or a bare text. */
+function blocksOf(content: unknown): readonly unknown[] {
+  if (Array.isArray(content)) return content as readonly unknown[];
+  if (typeof content === 'string') return [{ type: 'text', text: content }];
+  return content === undefined || content === null ? [] : [content];
 }
 
 /**
