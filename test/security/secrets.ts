@@ -12,7 +12,7 @@ interface Labelled {
 }
 
 const source =
-  'secrets/secrets.jsonl.gz: strings from the tests of gitleaks, secretlint (MIT) and detect-secrets (Apache-2.0), each with the label that its own rule gives it; ordinary texts: the benign ones of injection-text and all sentences of pii.';
+  'secrets/secrets.jsonl.gz: strings from the tests of gitleaks, secretlint (MIT) and detect-secrets (Apache-2.0), each with the label that its own rule gives it; ordinary texts: the benign ones of injection-text, all sentences of pii, and the recorded results of agentdojo that speak of no password, secret or key.';
 
 const repeated = [
   ' ghp_',

@@ -238,11 +238,21 @@ function readPiece(text: string, start: number): Piece | undefined {
     signs.push(sign);
     at += sign.length;
   }
+  const number = end;
+  end = endOfExtension(text, end);
   const after = text.charAt(end);
   if (digits.length < 7 || /[\w%€£$]/.test(after) || (/[.,:/-]/.test(after) && isDigit(text.charCodeAt(end + 1)))) return undefined;
-  const written = text.slice(start, end);
+  const written = text.slice(start, number);
   if (isOther(written, groups)) return undefined;
   return { start, end, digits, groups, hasPlus: /^\(?\+/.test(written), hasBrackets: written.includes('(') };
+}
+
+// An extension: `x123`, ` ext. 12`.
+const extension = /[ ,]{0,2}(?:x|ext\.?|extension|Durchwahl|poste|#) ?\d{1,6}(?!\w)/y;
+
+function endOfExtension(text: string, at: number): number {
+  extension.lastIndex = at;
+  return at + (extension.exec(text)?.[0].length ?? 0);
 }
 
 // What stands between two groups, or opens the first: one to three signs.

@@ -170,8 +170,18 @@ describe('contact and network', () => {
     'Tel. 030/901820',
     'fax 21 34 56 78',
     'reach me on 0171 2345678',
+    '+1-984-182-0190x12345',
+    '(579)888-3058 ext. 12',
+    '001-518-640-0854',
+    '1.212.555.0123',
+    'Phone: 5550123',
     '電話 03-1234-5678',
   ])('a telephone number is found in «%s»', (text) => expect(kindsIn(text)).toContain('phone'));
+
+  test('an extension is part of a telephone number', () => {
+    expect(found('call 212-555-0123x99 now')).toEqual(['phone: 212-555-0123x99']);
+    expect(found('212-555-0123, ext. 7.')).toEqual(['phone: 212-555-0123, ext. 7']);
+  });
 
   test.each([
     'on 2024-05-26 and 26.05.2024',
