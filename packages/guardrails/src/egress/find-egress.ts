@@ -56,6 +56,8 @@ function merged(found: readonly TextFinding[]): readonly TextFinding[] {
 }
 const rank = (kind: string): number => ['external-link', 'external-content', 'external-image', 'script'].indexOf(kind);
 
+/** Without these no other URL stands in it. */
+const mayHoldMore = /[:?#%&]|\P{ASCII}/u;
 /** A path of the page's own has none of these. */
 const leads = /[:\\&%]|\/\/|\P{ASCII}/u;
 
@@ -70,6 +72,7 @@ function faultOfTarget(text: string, { start, end, kind, target }: TextTarget, r
     const fault = faultOf(readTarget(reading), kind, rules);
     if (fault !== undefined) return fault;
   }
+  if (!mayHoldMore.test(raw)) return undefined;
   for (const url of urlsIn(raw)) {
     const fault = url.kind === 'url' ? faultOf(url, kind, rules) : undefined;
     if (fault !== undefined) return fault;

@@ -1,7 +1,7 @@
 import type { TextTarget } from './text-target.js';
 
-/** Brackets within one destination: CommonMark asks for at least three, and a bound keeps time linear. */
-const maxDepth = 32;
+/** Brackets within one destination: CommonMark asks for at least three, and a bound keeps time linear. Behind more the rest is not its part. */
+const maxDepth = 6;
 /** Of a label (CommonMark). */
 const maxLabel = 999;
 

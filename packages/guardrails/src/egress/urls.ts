@@ -1,3 +1,4 @@
+import { partsAtSpace } from '../unicode/parts.js';
 import type { FoundUrl } from './found-url.js';
 import { scanUrls } from './scan-urls.js';
 import { readableView } from './view.js';
@@ -19,6 +20,19 @@ export interface FoundHost {
  * with the length; never throws on text.
  */
 export function urlsIn(text: string): readonly FoundUrl[] {
+  if (text.length <= partless) return urlsOfPart(text);
+  const found: FoundUrl[] = [];
+  // No URL has white space in it.
+  for (const part of partsAtSpace(text)) {
+    for (const url of urlsOfPart(part.text)) found.push({ ...url, start: url.start + part.start, end: url.end + part.start });
+  }
+  return found;
+}
+
+/** Characters up to which a text is read as a whole. */
+const partless = 16_384;
+
+function urlsOfPart(text: string): readonly FoundUrl[] {
   const view = readableView(text);
   const found = scanUrls(view.text);
   if (view.text === text) return found;

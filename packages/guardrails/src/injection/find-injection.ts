@@ -2,9 +2,10 @@ import { urlsIn } from '../egress/urls.js';
 import type { TextFinding } from '../text/finding.js';
 import { findHidden } from '../unicode/find-hidden.js';
 import { normalise } from '../unicode/normalise.js';
+import { partsOf } from '../unicode/parts.js';
 import { decodedPieces } from './encoded.js';
 import { markSigns } from './marks.js';
-import type { Sign } from './signs.js';
+import type { Sign, SignKind } from './signs.js';
 import { wordSigns } from './signs.js';
 import { squeezedSigns } from './squeezed.js';
 import { readTokens } from './tokens.js';
@@ -20,17 +21,43 @@ export function injectionIn(text: string, threshold: number): readonly TextFindi
 
 /** All signs of a text, with their places in it. */
 export function signsIn(text: string): readonly Sign[] {
+  const found: Sign[] = [];
+  for (const part of partsOf(text, reach)) {
+    for (const sign of signsOfPart(part.text)) {
+      const start = sign.start + part.offset;
+      if (start >= part.start && start < part.end) found.push({ ...sign, start, end: sign.end + part.offset });
+    }
+  }
+  return found;
+}
+
+function signsOfPart(text: string): readonly Sign[] {
   const found: Sign[] = [...saidIn(text)];
-  for (const piece of decodedPieces(text)) {
-    const inside = saidIn(piece.text);
-    const { start, end } = piece;
-    found.push(...inside.map((sign) => ({ ...sign, start, end })));
+  for (const { start, end, text: words } of decodedPieces(text)) {
+    const inside = saidIn(words);
+    for (const sign of inside) found.push({ ...sign, start, end });
     if (inside.some(({ kind }) => kind !== 'urgency')) found.push({ start, end, kind: 'encoded', weight: 0.5 });
   }
-  const hidden = findHidden(text, none).filter(
-    ({ kind }) => kind === 'tag-characters' || kind === 'variation-selectors' || kind === 'bidi-control' || kind === 'mixed-script',
-  );
-  for (const { start, end, kind } of hidden) found.push({ start, end, kind: 'hidden', weight: kind === 'tag-characters' ? 0.6 : 0.3 });
+  found.push(...hiddenSigns(text));
+  return found;
+}
+
+/** Weights of what is hidden; what stands close together is one sign. */
+const hiddenWeights: Readonly<Record<string, number>> = {
+  'tag-characters': 0.6,
+  'variation-selectors': 0.3,
+  'bidi-control': 0.3,
+  'mixed-script': 0.3,
+};
+function hiddenSigns(text: string): readonly Sign[] {
+  const found: Sign[] = [];
+  for (const { start, end, kind } of findHidden(text, none)) {
+    const weight = hiddenWeights[kind];
+    const last = found.at(-1);
+    if (weight === undefined) continue;
+    if (last !== undefined && last.weight === weight && start - last.end < 16) found[found.length - 1] = { ...last, end };
+    else found.push({ start, end, kind: 'hidden', weight });
+  }
   return found;
 }
 
@@ -54,32 +81,36 @@ function saidIn(text: string): readonly Sign[] {
   return found.map((sign) => ({ ...sign, start: start(sign.start), end: end(sign.end) }));
 }
 
-/** Groups of signs near each other whose weights reach the threshold. */
+/** Groups of signs near each other whose weights reach the threshold, of each kind the heaviest. */
 function together(text: string, signs: readonly Sign[], threshold: number): readonly TextFinding[] {
   const sorted = [...signs].sort((left, right) => left.start - right.start);
+  const groups: { start: number; end: number }[] = [];
+  /** Of each kind the signs within reach that count or will, the heaviest first. */
+  const near = new Map<SignKind, Sign[]>();
+  for (const sign of sorted) {
+    const same = (near.get(sign.kind) ?? []).filter(({ weight, start }) => weight > sign.weight && start >= sign.start - reach);
+    near.set(sign.kind, [...same, sign]);
+    let [sum, start, end] = [0, sign.start, sign.end];
+    for (const list of near.values()) {
+      const heaviest = list.find((other) => other.start >= sign.start - reach);
+      if (heaviest === undefined) continue;
+      sum += heaviest.weight;
+      start = Math.min(start, heaviest.start);
+      end = Math.max(end, heaviest.end);
+    }
+    if (sum < threshold - 1e-9) continue;
+    const last = groups.at(-1);
+    if (last !== undefined && start <= last.end) last.end = Math.max(last.end, end);
+    else groups.push({ start, end });
+  }
   const found: TextFinding[] = [];
-  let from = 0;
-  for (let to = 0; to < sorted.length; to += 1) {
-    const last = sorted[to];
-    if (last === undefined) break;
-    while ((sorted[from]?.start ?? 0) < last.start - reach) from += 1;
-    const group = sorted.slice(Math.max(from, to - 64), to + 1);
-    if (sumOf(group) < threshold - 1e-9) continue;
-    const start = beginOfSentence(text, group[0]?.start ?? 0);
-    const end = endOfSentence(text, Math.max(...group.map((sign) => sign.end)));
+  for (const group of groups) {
+    const [start, end] = [beginOfSentence(text, group.start), endOfSentence(text, group.end)];
     const before = found.at(-1);
     if (before !== undefined && start <= before.end) found[found.length - 1] = { ...before, end: Math.max(end, before.end) };
     else found.push({ start, end, kind: 'injection' });
   }
   return found;
-}
-
-function sumOf(group: readonly Sign[]): number {
-  const heaviest = new Map<string, number>();
-  for (const { kind, weight } of group) heaviest.set(kind, Math.max(weight, heaviest.get(kind) ?? 0));
-  let sum = 0;
-  for (const weight of heaviest.values()) sum += weight;
-  return sum;
 }
 
 function beginOfSentence(text: string, at: number): number {

@@ -1,5 +1,6 @@
 import type { TextFinding } from '../text/finding.js';
 import { lookAlikeOf } from './look-alikes.js';
+import { partsOf } from './parts.js';
 
 /** What is hidden or confusing in a text. */
 export const hiddenKinds = [
@@ -26,7 +27,7 @@ const foreign = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Scrip
 const wordLetter = /[\p{L}\p{M}]/u;
 const latinLetter = /[A-Za-z]/;
 
-const rightToLeft = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/u;
+const rightToLeft = /[\p{Script=Arabic}\p{Script=Hebrew}\p{Script=Syriac}\p{Script=Thaana}\p{Script=Nko}\p{Script=Adlam}]/gu;
 /** Scripts whose letters join, or whose conjuncts are made or kept apart by joiners. */
 const joining =
   /[\p{Script=Arabic}\p{Script=Syriac}\p{Script=Nko}\p{Script=Mandaic}\p{Script=Mongolian}\p{Script=Adlam}\p{Script=Devanagari}\p{Script=Bengali}\p{Script=Gurmukhi}\p{Script=Gujarati}\p{Script=Oriya}\p{Script=Tamil}\p{Script=Telugu}\p{Script=Kannada}\p{Script=Malayalam}\p{Script=Sinhala}\p{Script=Myanmar}\p{Script=Khmer}\p{Script=Tibetan}\p{Script=Thaana}]/u;
@@ -47,20 +48,57 @@ const blackFlag = '\u{1f3f4}';
 
 /** Hidden and confusing characters, each by itself: see `hiddenText`. Time grows with the length; never throws. */
 export function findHidden(text: string, keep: ReadonlySet<string>): readonly TextFinding[] {
+  if (!/\P{ASCII}/u.test(text)) return [];
   const found: TextFinding[] = [];
+  for (const part of partsOf(text, 2 * hiddenReach)) {
+    for (const { start, end, kind, with: words } of hiddenInPart(part.text, keep)) {
+      const at = start + part.offset;
+      if (at >= part.start && at < part.end) found.push({ start: at, end: end + part.offset, kind, with: words });
+    }
+  }
+  return found;
+}
+
+function hiddenInPart(text: string, keep: ReadonlySet<string>): readonly TextFinding[] {
+  const found: TextFinding[] = [];
+  const sides = new Sides(text);
   for (const { 0: character, index } of text.matchAll(candidate)) {
-    const kind = kindOf(text, index, character);
+    const kind = kindOf(sides, index, character);
     if (kind !== undefined && !keep.has(kind)) found.push({ start: index, end: index + character.length, kind, with: '' });
   }
   if (!keep.has('mixed-script')) found.push(...mixedWords(text));
   return found;
 }
 
-function kindOf(text: string, index: number, character: string): HiddenKind | undefined {
+/** A text, and where letters stand in it that are read from the right. */
+class Sides {
+  private places: readonly number[] | undefined;
+
+  constructor(readonly text: string) {}
+
+  /** Whether such a letter stands near a place, on its line. */
+  hasRightToLeft(index: number): boolean {
+    this.places ??= [...this.text.matchAll(rightToLeft)].map((match) => match.index);
+    let low = 0;
+    let high = this.places.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if ((this.places[middle] ?? 0) < index) low = middle + 1;
+      else high = middle;
+    }
+    return [this.places[low - 1], this.places[low]].some((place) => {
+      if (place === undefined || Math.abs(place - index) > hiddenReach) return false;
+      return !this.text.slice(Math.min(place, index), Math.max(place, index)).includes('\n');
+    });
+  }
+}
+
+function kindOf(sides: Sides, index: number, character: string): HiddenKind | undefined {
+  const { text } = sides;
   const code = character.codePointAt(0) ?? 0;
   const place = { index, before: codePointBefore(text, index), after: codePointAt(text, index + character.length) };
   const named = kindsByCode.find(({ from, to }) => code >= from && code <= to);
-  if (named !== undefined) return named.belongs?.(text, place, code) === true ? undefined : named.kind;
+  if (named !== undefined) return named.belongs?.(sides, place, code) === true ? undefined : named.kind;
   return isFiller(code, place.before, place.after) ? undefined : 'invisible-filler';
 }
 
@@ -74,12 +112,12 @@ interface Range {
   readonly to: number;
   readonly kind: HiddenKind;
   /** Whether it stands where writing needs it. Left out: never. */
-  readonly belongs?: (text: string, place: Place, code: number) => boolean;
+  readonly belongs?: (sides: Sides, place: Place, code: number) => boolean;
 }
 
 /** The first that holds a code. */
 const kindsByCode: readonly Range[] = [
-  { from: 0xe0000, to: 0xe007f, kind: 'tag-characters', belongs: (text, { index }) => isTagFlag(text, index) },
+  { from: 0xe0000, to: 0xe007f, kind: 'tag-characters', belongs: ({ text }, { index }) => isTagFlag(text, index) },
   { from: 0xfe00, to: 0xfe0f, kind: 'variation-selectors', belongs: selects },
   { from: 0xe0100, to: 0xe01ef, kind: 'variation-selectors', belongs: selects },
   { from: 0x180b, to: 0x180d, kind: 'variation-selectors', belongs: selects },
@@ -114,16 +152,17 @@ const isJoined = (before: string, after: string): boolean =>
   (endsEmoji.test(before) && pictographic.test(after)) || (joining.test(before) && !candidateOnce.test(after));
 
 /** A mark of direction serves text of both directions, and there alone or with one other. */
-function isMark(text: string, { index, before, after }: Place): boolean {
+function isMark(sides: Sides, { index, before, after }: Place): boolean {
   if (candidateOnce.test(before) && candidateOnce.test(after)) return false;
-  return rightToLeft.test(line(text, index));
+  return sides.hasRightToLeft(index);
 }
 
 /** An opening with its end on the same line. Overrides never: they only hide. Others need text from right to left, isolates to the left too. */
-function isPaired(text: string, { index }: Place, code: number): boolean {
-  const opener = openerOf(text, index, code);
+function isPaired(sides: Sides, { index }: Place, code: number): boolean {
+  if (code === 0x202d || code === 0x202e) return false;
+  const opener = openerOf(sides.text, index, code);
   if (opener === undefined || opener === 0x202d || opener === 0x202e) return false;
-  return opener === 0x2066 || opener === 0x2068 || rightToLeft.test(line(text, index));
+  return opener === 0x2066 || opener === 0x2068 || sides.hasRightToLeft(index);
 }
 
 /** The code of the control that opens the pair in which this one stands. */
@@ -146,16 +185,8 @@ function openerOf(text: string, index: number, code: number): number | undefined
   return undefined;
 }
 
-/** The line around a place, so far as it is looked at. */
-function line(text: string, index: number): string {
-  const before = text.slice(Math.max(0, index - hiddenReach), index);
-  const after = text.slice(index, index + hiddenReach);
-  const end = after.indexOf('\n');
-  return before.slice(before.lastIndexOf('\n') + 1) + (end === -1 ? after : after.slice(0, end));
-}
-
 /** A selector of variants stands once, behind what has them. */
-function selects(_: string, { before, after }: Place, code: number): boolean {
+function selects(_: Sides, { before, after }: Place, code: number): boolean {
   if (code === 0xfe0e || code === 0xfe0f)
     return /[0-9#*]/.test(before) ? after === '\u20e3' : hasPresentation.test(before) || hasVariants.test(before);
   if (code >= 0x180b && code <= 0x180f) return /\p{Script=Mongolian}/u.test(before);
