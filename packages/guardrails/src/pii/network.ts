@@ -4,7 +4,7 @@ import type { TextFinding } from '../text/finding.js';
 // Four bounded groups with dots between: linear.
 const ipv4 = /(?<![\w.-])(?:25[0-5]|2[0-4]\d|1?\d?\d)(?:\.(?:25[0-5]|2[0-4]\d|1?\d?\d)){3}(?![\w-]|\.\d)/g;
 const maskOrSelf = /^(?:0\.0\.0\.0|255\.|127\.0\.0\.1$)/;
-const versionBefore = /(?:version|ver|release|v|build|firmware|chrome|section|chapter)[ :=/.]{0,3}$/i;
+const versionBefore = /(?:version|ver|released?|updated? to|upgraded? to|v|build|firmware|chrome|section|chapter)[ :=/.]{0,3}$/i;
 
 /** IPv4 and IPv6 addresses; not those that stand for this machine or none, nor numbers of versions that say so. */
 export function findIpAddresses(text: string): readonly TextFinding[] {

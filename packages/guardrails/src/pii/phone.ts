@@ -149,20 +149,33 @@ export function findPhones(
   for (const piece of pieces(text)) {
     starts.push(piece.start);
     const { start, end } = piece;
-    if (isPhone(piece, { isNear: () => hasContext(start, end), isNational: () => isNational(piece) }))
+    if (
+      isPhone(piece, {
+        isNear: () => hasContext(start, end),
+        isNamed: () => otherName.test(text.slice(Math.max(0, start - 40), start)),
+        isNational: () => isNational(piece),
+      })
+    )
       found.push({ start, end, kind: 'phone' });
   }
   return found;
 }
 
+// A word, perhaps with `number` behind it, right before: bounded.
+const otherName =
+  /(?:invoice|order|ticket|case|reference|ref|account|acct|serial|tracking|isbn|version|build|customer|policy|article|item|model|page|zip|ssn|id|rechnung|bestellung|kunde|kunden)(?:[ -]?(?:number|nummer|no\.?|nr\.?|id|code))?[ :#.]{0,3}$/i;
+
 interface Evidence {
   /** A word that says so stands near. */
   isNear(): boolean;
+  /** It is called by another name: `order 1234567`. */
+  isNamed(): boolean;
   /** It is a number of one of the regions. */
   isNational(): boolean;
 }
 
-function isPhone(piece: Piece, { isNear, isNational }: Evidence): boolean {
+function isPhone(piece: Piece, evidence: Evidence): boolean {
+  const { isNear, isNational } = evidence;
   const { digits, hasPlus, groups } = piece;
   if (digits.length < 7 || digits.length > 17 || /^(\d)\1+$/.test(digits)) return false;
   if (hasPlus) return isInternational(digits);
@@ -170,7 +183,9 @@ function isPhone(piece: Piece, { isNear, isNational }: Evidence): boolean {
   if (digits.startsWith('011') && isInternational(digits.slice(3)) && groups.length > 1) return true;
   if (isNorthAmerican(piece)) return true;
   if ((groups.length > 1 || digits.startsWith('0')) && isNational()) return true;
-  return digits.length <= 15 && isNear();
+  // Bare round numbers are amounts.
+  if (groups.length === 1 && digits.length < 9 && digits.endsWith('0000')) return false;
+  return digits.length <= 15 && !evidence.isNamed() && isNear();
 }
 
 /** Begins with a calling code whose countries have numbers of that length; a trunk zero, `+44 (0)20`, does not count. */
@@ -214,7 +229,7 @@ function* pieces(text: string): Iterable<Piece> {
 function isFree(text: string, at: number): boolean {
   if (at === 0) return true;
   const before = text.charAt(at - 1);
-  if (/[\w#$€£¥%@&=/\\]/.test(before) || before === '+') return false;
+  if (/[\w#$€£¥%@&/\\]/.test(before) || before === '+') return false;
   return !((before === '.' || before === ',' || before === '-' || before === ':') && /\w/.test(text.charAt(at - 2)) && before !== ':');
 }
 
@@ -230,7 +245,7 @@ function readPiece(text: string, start: number): Piece | undefined {
     if (at > from) {
       digits += text.slice(from, at);
       groups.push(at - from);
-      if (groups.length > 6 || (groups.length === 3 && digits.length === 3)) return undefined;
+      if (groups.length > 8 || (groups.length === 3 && digits.length === 3)) return undefined;
       end = at;
     } else if (at > start && !'( '.includes(text.charAt(at - 1)) && signs.length > 0) break;
     const sign = signAt(text, at, start);

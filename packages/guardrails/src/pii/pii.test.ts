@@ -171,6 +171,8 @@ describe('contact and network', () => {
     'fax 21 34 56 78',
     'reach me on 0171 2345678',
     '+1-984-182-0190x12345',
+    '+33 (0)6 12 34 56 78',
+    'phone=+15551234567',
     '(579)888-3058 ext. 12',
     '001-518-640-0854',
     '1.212.555.0123',
@@ -193,6 +195,9 @@ describe('contact and network', () => {
     'pi is 3.14159265',
     'https://example.com/212-555-0123',
     'page 1234567',
+    'The office has 1200000 visitors',
+    'contact me about invoice 2023-000123',
+    'call us with order number 4155550123',
     'b2c3d4e5-1234567',
     '12 34',
   ])('no telephone number in «%s»', (text) => expect(kindsIn(text)).not.toContain('phone'));

@@ -41,8 +41,9 @@ function isStandIn(value: string): boolean {
   );
 }
 
-/** A regular expression: `(?=.*[A-Z]).{8,}`. */
+/** A regular expression, `(?=.*[A-Z]).{8,}`; a chain of names in code, `this.options.isEqual?.(`; a version, `5.3.0(…)`. */
 function isExpression(value: string): boolean {
+  if (/\?\.|^!?[A-Za-z_$]+(?:\.[A-Za-z_$]+)+(?:\W|$)|^[v^~]?\d{1,4}\.\d{1,4}\.\d/.test(value)) return true;
   return /\(\?[=!:<]|\[[a-zA-Z0-9]-[a-zA-Z0-9]|\\[dws]|\{\d{1,4},\d{0,4}\}|\.[*+]/.test(value);
 }
 
