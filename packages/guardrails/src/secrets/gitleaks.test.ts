@@ -83,6 +83,20 @@ describe('a gitleaks file', () => {
     expect(found('pin=52345678')).toEqual(['acme-pin 52345678']);
   });
 
+  test('runs a rule around its keywords, wherever they stand, and a long match is found whole', () => {
+    const filler = 'lorem ipsum dolor sit amet '.repeat(400);
+    expect(found(`${filler}acme_live_k29dk3lfpq82ms7x ${filler}ACME-test-zz9dk3lfpq82ms7x ${filler}`)).toEqual([
+      'acme-key k29dk3lfpq82ms7x',
+      'acme-key zz9dk3lfpq82ms7x',
+    ]);
+    const block = `-----BEGIN ACME KEY-----\n${'a1B2c3D4\n'.repeat(900)}-----END ACME KEY-----`;
+    const rule = { id: 'acme-block', pattern: '-----BEGIN ACME KEY-----[\\s\\S]*?-----END ACME KEY-----', keywords: ['begin acme'] };
+    const { find } = findSecrets({ kinds: ['payments'], rules: [rule] });
+    expect(find(filler + block + filler, { surface: 'input' })).toEqual([
+      { start: filler.length, end: filler.length + block.length, kind: 'acme-block' },
+    ]);
+  });
+
   test('without rules gives none', () => {
     expect(fromGitleaks('title = "x"')).toEqual({ rules: [], leftOut: [] });
   });

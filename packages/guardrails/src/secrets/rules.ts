@@ -12,7 +12,10 @@ export interface SecretRule {
   readonly id: string;
   /** In the syntax of RE2 (no look-around, no back-references), as text or as a `RegExp`, whose flags `i`, `m` and `s` count. */
   readonly pattern: string | RegExp;
-  /** The pattern is run only on texts with one of these words, upper or lower case. Left out: on every text. */
+  /**
+   * Words, upper or lower case: the pattern is run only around them, from 512 characters before to 2,048 behind (16,384 for a pattern
+   * that has no longest match). Left out: over every text.
+   */
   readonly keywords?: readonly string[] | undefined;
   /** Group of the pattern that is the secret. Default: the first group that took part, else the whole match. */
   readonly group?: number | undefined;
@@ -41,7 +44,18 @@ interface CompiledRule {
   readonly group: number | undefined;
   readonly entropy: number;
   readonly allow: readonly IsAllowed[];
+  /** Characters behind a keyword that a match may take. */
+  readonly reach: number;
 }
+
+interface Stretch {
+  readonly from: number;
+  to: number;
+}
+
+const before = 512;
+const reachBounded = 2_048;
+const reachUnbounded = 16_384;
 
 /** Compiles a pattern of the user's; throws CONFIG_INVALID that names where it stands. */
 export function userPattern(where: string, pattern: unknown): Pattern {
@@ -77,13 +91,30 @@ export function ruleFinder(where: string, rules: readonly SecretRule[]): FindInT
   }
   const scan = keywordScan(words, { ignoreCase: true });
   return (text) => {
-    const due = new Set(always);
-    scan(text, (word) => {
+    const due = new Map<CompiledRule, Stretch[]>();
+    scan(text, (word, end) => {
       const owner = owners[word];
-      if (owner !== undefined) due.add(owner);
+      if (owner === undefined) return;
+      const stretches = due.get(owner) ?? [];
+      due.set(owner, stretches);
+      const last = stretches.at(-1);
+      const from = Math.max(0, end - before);
+      const to = Math.min(text.length, end + owner.reach);
+      if (last !== undefined && from <= last.to) last.to = to;
+      else stretches.push({ from, to });
     });
-    return [...due].flatMap((rule) => findByRule(rule, text));
+    const whole: readonly Stretch[] = [{ from: 0, to: text.length }];
+    const jobs: readonly (readonly [CompiledRule, readonly Stretch[]])[] = [...always.map((rule) => [rule, whole] as const), ...due];
+    return jobs.flatMap(([rule, stretches]) => stretches.flatMap((stretch) => findByRule(rule, text, toSpaces(text, stretch))));
   };
+}
+
+/** Ends of a stretch moved out to white space, if there is some near: what looks for the end of a line finds an end. */
+function toSpaces(text: string, { from, to }: Stretch): Stretch {
+  let [start, end] = [from, to];
+  while (start > 0 && from - start < 200 && !/\s/.test(text.charAt(start - 1))) start -= 1;
+  while (end < text.length && end - to < 200 && !/\s/.test(text.charAt(end))) end += 1;
+  return { from: start, to: end };
 }
 
 function compileRule(where: string, rule: SecretRule): CompiledRule {
@@ -97,6 +128,8 @@ function compileRule(where: string, rule: SecretRule): CompiledRule {
   return {
     id: rule.id,
     pattern: userPattern(place, rule.pattern),
+    // Something is repeated without a bound.
+    reach: /[*+]|\{\d+,\}/.test(typeof rule.pattern === 'string' ? rule.pattern : rule.pattern.source) ? reachUnbounded : reachBounded,
     group,
     entropy,
     allow: (rule.allow ?? []).map((allowance) => compileAllowance(place, allowance)),
@@ -125,9 +158,9 @@ function lineOf(text: string, { start, end }: PatternMatch): string {
   return text.slice(Math.max(from, start - 1_000), Math.min(to === -1 ? text.length : to, end + 1_000));
 }
 
-function findByRule(rule: CompiledRule, text: string): readonly TextFinding[] {
+function findByRule(rule: CompiledRule, text: string, { from, to }: Stretch): readonly TextFinding[] {
   const found: TextFinding[] = [];
-  for (const match of rule.pattern.matches(text)) {
+  for (const match of rule.pattern.matches(text, from, to)) {
     const group =
       rule.group === undefined || rule.group === 0
         ? match.groups.findIndex((value, index) => index > 0 && value !== undefined && value !== '')
