@@ -128,6 +128,8 @@ describe('K21', () => {
       ['an error that says that the session is gone', { error: { code: -32_001, message: 'Session not found' } }],
       ['a connection that ends before the answer', 'die'],
       ['HTTP 500', { status: 500, body: 'secret' }],
+      ['HTTP 429', { status: 429, body: 'secret' }],
+      ['HTTP 413', { status: 413, body: 'secret' }],
       ['HTTP 400', { status: 400, body: '{"jsonrpc":"2.0","error":{"code":-32000,"message":"No valid session ID provided"},"id":null}' }],
       [
         'an event stream that ends without the answer',

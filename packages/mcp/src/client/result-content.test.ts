@@ -73,6 +73,12 @@ describe('a result', () => {
     expect(errorWords(readCallResult({ content: [text('{"a": 1}')], structuredContent: { a: 1 } } as never), 100)).toBe('{"a": 1}');
   });
 
+  it('of data that looks like a part of a message is data', () => {
+    const data = { type: 'file', url: 'https://evil.example/x', mediaType: 'text/plain' };
+    expect(outputFrom({ structuredContent: data })).toBe(JSON.stringify(data));
+    expect(outputFrom({ structuredContent: [data] })).toBe(JSON.stringify([data]));
+  });
+
   it('in the forms of careless and of old servers is not lost', () => {
     expect(outputFrom({ content: 'bare' })).toBe('bare');
     expect(outputFrom({ content: { type: 'text', text: 'one' } })).toBe('one');
