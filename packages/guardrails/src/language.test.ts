@@ -107,6 +107,18 @@ describe('a text', () => {
     expect(await give('Ω and π')).toBe('completed');
   });
 
+  it('that is short, or of names and addresses, is not taken for another language', async () => {
+    const texts = [
+      'Have you seen Isabella Carvalho lately?',
+      'We moved here from Liechtenstein.',
+      'How can I improve my handwriting skills?',
+      'Deliver to Marta Kowalczyk\n12 Rua das Flores\nVila Nova de Gaia\nPortugal',
+      'Anna Stanković, Lars Østergaard, Zsófia Nagy, Chiara Bianchi, Joaquim Carvalho, Tomáš Dvořák, Oluwaseun Adeyemi',
+    ];
+    for (const text of texts) expect(await give(text)).toBe('completed');
+    expect(await give('Спасибо, Анна', { allowed: ['sr'] })).toBe('completed');
+  });
+
   it('of a close relative of an allowed language is not refused for a doubt', async () => {
     expect(await give('La pala no ha llegado y nadie contesta.', { allowed: ['pt'] })).toBe('completed');
   });

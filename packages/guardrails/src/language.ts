@@ -1,7 +1,7 @@
 import type { Guardrail, Subject, Surface } from '@guardloop/core';
 import { optionFault, suggest } from '@guardloop/core/model';
 import { francAll } from 'franc-min';
-import { codeOf, languageCodes, scriptOf, shortCodeOf } from './language-codes.js';
+import { codeOf, languageCodes, scriptsOf, shortCodeOf } from './language-codes.js';
 import type { ProsePiece } from './language-pieces.js';
 import { prosePieces } from './language-pieces.js';
 import type { RefusingOptions } from './refusing-guardrail.js';
@@ -16,7 +16,7 @@ export interface LanguageOptions<S extends Surface = Surface> extends RefusingOp
   readonly allowed: readonly string[];
   /** What becomes of text whose language cannot be told: too short, too mixed, code, names, a language that is not known. Default `allow`. */
   readonly unknown?: 'allow' | 'refuse' | undefined;
-  /** Letters that a piece of text must have to be judged, where its script does not settle it. From 20. Default 30. */
+  /** Letters that a piece of text must have to be judged, where its script does not settle it; to be refused, 40 in any case. From 20. Default 30. */
   readonly minLetters?: number | undefined;
   /** The share of the judged letters that may stand in other languages: quotations. From 0 to 1. Default 0.2. */
   readonly tolerance?: number | undefined;
@@ -31,6 +31,9 @@ const scriptLetters = 12;
  * Spanish of one line is taken for Portuguese, and Russian for Bulgarian.
  */
 const marginOf = (letters: number): number => 0.08 + 8 / letters;
+/** To refuse, more: on lines of names and short questions in English franc is wrong by as much as this. */
+const refusingLetters = 40;
+const refusingMarginOf = (letters: number): number => 0.1 + 14 / letters;
 
 /**
  * A guardrail that refuses text in other languages than those allowed. Code, addresses and short pieces are left out; each longer piece is
@@ -47,7 +50,7 @@ export function language<const S extends Surface = 'input' | 'output'>(options: 
   if (!Number.isSafeInteger(minLetters) || minLetters < 20) throw optionFault(where, 'minLetters must be a whole number from 20.');
   if (!(typeof tolerance === 'number' && tolerance >= 0 && tolerance <= 1))
     throw optionFault(where, 'tolerance must be a number from 0 to 1.');
-  const rule: Rule = { allowed: codes, scripts: new Set([...codes].map(scriptOf)), minLetters };
+  const rule: Rule = { allowed: codes, scripts: new Set([...codes].flatMap((code) => [...scriptsOf(code)])), minLetters };
   const wanted = `it must be in ${[...codes].map(shortCodeOf).join(', ')}`;
   const reason = (subject: Subject): string | undefined => {
     const sums = judge(textsOf(subject).join('\n'), rule);
@@ -76,7 +79,7 @@ function readAllowed(where: string, given: unknown): ReadonlySet<string> {
 
 interface Rule {
   readonly allowed: ReadonlySet<string>;
-  readonly scripts: ReadonlySet<string | undefined>;
+  readonly scripts: ReadonlySet<string>;
   readonly minLetters: number;
 }
 interface Sums {
@@ -104,12 +107,20 @@ function verdictOf({ prose, seen: letters }: ProsePiece, { allowed, scripts, min
   const best = ranked[0]?.[0];
   if (best === undefined || best === 'und') return undefined;
   // A language that alone has its script, or one that is not written in any script of those allowed.
-  if (!scripts.has(scriptOf(best))) return 'other';
+  if (![...scriptsOf(best)].some((script) => scripts.has(script))) return 'other';
   if (ranked.length === 1) return allowed.has(best) ? 'allowed' : 'other';
-  if (letters < minLetters) return undefined;
+  if (letters < minLetters || isNames(prose)) return undefined;
   const scoreOf = (isWanted: (code: string) => boolean): number => ranked.find(([code]) => isWanted(code))?.[1] ?? 0;
   const lead = scoreOf((code) => allowed.has(code)) - scoreOf((code) => !allowed.has(code));
-  return lead >= marginOf(letters) ? 'allowed' : lead <= -marginOf(letters) ? 'other' : undefined;
+  if (lead >= marginOf(letters)) return 'allowed';
+  return letters >= refusingLetters && lead <= -refusingMarginOf(letters) ? 'other' : undefined;
+}
+
+/** Most words begin with a capital, and not all are of capitals: names and addresses. */
+function isNames(prose: string): boolean {
+  const words = prose.split(' ');
+  const capitals = words.filter((one) => /^\p{Lu}/u.test(one)).length;
+  return capitals > words.length * 0.6 && prose !== prose.toUpperCase();
 }
 
 /**
