@@ -1,6 +1,6 @@
 import { defineAgent, run } from '@guardloop/core';
 import type { McpServer, OAuthState } from '@guardloop/mcp';
-import { mcpServer, oauth } from '@guardloop/mcp';
+import { mcpServer, oauth, pinsOf } from '@guardloop/mcp';
 import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { protectedServer } from './authorization-server.js';
@@ -53,6 +53,23 @@ describe('OAuth', () => {
     const { end, result } = await callOnce(await connect());
     expect(end).toMatchObject({ status: 'ok', content: 'private', label: { integrity: 'untrusted' } });
     for (const token of server.tokens) expect(JSON.stringify(result)).not.toContain(token);
+  });
+
+  it('asks a person once, however many calls need the sign-in, and the address that was shown stays good', async () => {
+    const { server, auth, addresses, agree, connect } = await setUp();
+    const pins = await (async () => {
+      await expect(connect()).rejects.toThrow();
+      await auth.finish(await agree());
+      return pinsOf(await connect());
+    })();
+    server.tokens.clear();
+    server.refreshTokens.clear();
+    const mcp = await mcpServer({ name: 'private', url: server.url, auth, pins, onUnavailable: 'skip' });
+    onTestFinished(() => mcp.close());
+    for (let time = 0; time < 3; time += 1) expect((await callOnce(mcp)).end).toMatchObject({ status: 'error', errorClass: 'unavailable' });
+    expect(addresses).toHaveLength(2);
+    await auth.finish(await agree());
+    expect((await callOnce(mcp)).end).toMatchObject({ status: 'ok', content: 'private' });
   });
 
   it('refreshes a token that has run out, during a call, without a person', async () => {

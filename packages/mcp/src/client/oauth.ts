@@ -14,6 +14,9 @@ export interface OAuthState {
   readonly verifier?: string | undefined;
   readonly state?: string | undefined;
 }
+/** A person is asked again only after so long: calls that need a sign-in may come one after the other. */
+const askAgainMs = 60_000;
+
 /** Where it is kept: one entry for one person and one server. */
 export interface OAuthStore {
   load(): Awaitable<OAuthState | undefined>;
@@ -33,7 +36,10 @@ export interface OAuthOptions {
   readonly client?: { readonly id: string; readonly secret?: string | undefined; readonly issuer: string } | undefined;
   /** Default: memory, so that a person signs in anew after each start. */
   readonly store?: OAuthStore | undefined;
-  /** Called with the address at which the person signs in: open it, or show it. It begins with https, or with http on this machine. */
+  /**
+   * Called with the address at which the person signs in: open it, or show it. It begins with https, or with http on this machine. While a
+   * sign-in is under way it is called once a minute at most.
+   */
   readonly onSignIn: (address: URL) => Awaitable<void>;
   /** Default: the global one. */
   readonly fetch?: FetchLike | undefined;
@@ -85,6 +91,7 @@ class SignIn implements OAuthSignIn {
   private readonly options: OAuthOptions;
   private readonly url: URL;
   private readonly store: OAuthStore;
+  private askedAt = Number.NEGATIVE_INFINITY;
 
   constructor(options: OAuthOptions, { url, redirectUrl }: { readonly url: URL; readonly redirectUrl: string }) {
     this.options = options;
@@ -123,14 +130,23 @@ class SignIn implements OAuthSignIn {
     return this.change({ tokens, verifier: undefined, state: undefined });
   }
 
+  /** The state of a sign-in that a person was asked for a moment ago and has not finished; its address stays the one that counts. */
+  private async underWay(): Promise<string | undefined> {
+    const { state, verifier } = await this.load();
+    return verifier !== undefined && Date.now() - this.askedAt < askAgainMs ? state : undefined;
+  }
+
   async state(): Promise<string> {
+    const known = await this.underWay();
+    if (known !== undefined) return known;
+    this.askedAt = Number.NEGATIVE_INFINITY;
     const state = Array.from(globalThis.crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
     await this.change({ state });
     return state;
   }
 
-  saveCodeVerifier(verifier: string): Promise<void> {
-    return this.change({ verifier });
+  async saveCodeVerifier(verifier: string): Promise<void> {
+    if ((await this.underWay()) === undefined) await this.change({ verifier });
   }
 
   async codeVerifier(): Promise<string> {
@@ -145,7 +161,9 @@ class SignIn implements OAuthSignIn {
       throw new Error(
         'The authorization server names an address for the sign-in that begins neither with https nor with http on this machine.',
       );
+    if ((await this.underWay()) !== undefined) return;
     await this.options.onSignIn(address);
+    this.askedAt = Date.now();
   }
 
   saveDiscoveryState(discovery: OAuthDiscoveryState): Promise<void> {
