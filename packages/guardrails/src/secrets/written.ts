@@ -6,16 +6,18 @@ import { entropyOf, isIdentifierLike, isPlaceholder, isStopWord, isUuid, isVaria
 const passwordName =
   /(?:password|passwd|passphrase|passwort|kennwort|motdepasse|contrasena|senha|pwd|pass)$|^(?:password|passwd)|(?:password|passwd|pwd)(?:hash)?$/;
 const secretName =
-  /secret|apikey|accesskey|privatekey|authkey|encryptionkey|signingkey|masterkey|servicekey|licensekey|apitoken|authtoken|accesstoken|token$|credential|authorization$|bearer|sessionkey|sharedkey|storagekey|accountkey|secretkey|clientkey|webhookkey|connectionkey|appkey$/;
+  /secret|apikey|accesskey|privatekey|authkey|encryptionkey|signingkey|masterkey|servicekey|licensekey|apitoken|authtoken|accesstoken|token$|credential|authorization$|bearer|sessionkey|sharedkey|storagekey|accountkey|secretkey|clientkey|webhookkey|connectionkey|appkey$|creds$|auth$/;
 /** Names that speak of secrets and hold none: how many, which file, from where, a digest of public things. */
 const notSecretName =
   /(?:count|limit|length|size|max|min|total|usage|used|type|name|id|ids|url|uri|endpoint|path|file|dir|field|label|title|expiry|expires|expiresin|expiration|ttl|age|policy|status|enabled|required|index|number|per|ref|arn|version|algorithm|hint|prefix|suffix|description|column|key(?:name|id|path|file|word|words|board)|tokens|secrets|passwords|secretary|tokenizer|pass(?:es|ed|ing|ive|enger|age|port)\w*)$|publickey|public(?:api)?key|sha(?:1|256|512)|checksum|digest|integrity|etag|csrf(?:param|header)|(?:next|page|continuation|cursor|sync)token|compass|bypass|pagination/;
 
 /** What a name says about its value. */
 export function nameSays(name: string): 'password' | 'secret' | undefined {
-  if (notSecretName.test(name)) return undefined;
-  if (passwordName.test(name)) return 'password';
-  return secretName.test(name) ? 'secret' : undefined;
+  // `token2` is named as `token` is.
+  const plain = name.replace(/[0-9]{1,4}$/, '');
+  if (notSecretName.test(plain)) return undefined;
+  if (passwordName.test(plain)) return 'password';
+  return secretName.test(plain) ? 'secret' : undefined;
 }
 
 /** Whether a value that is given to such a name is a secret, and no word, variable, path or identifier. */

@@ -24,6 +24,17 @@ export const cloudKinds = [
     check: (value: string) => !value.endsWith('EXAMPLEKEY'),
   },
   {
+    id: 'aws-key-pair',
+    words: 'AWS secret access key beside its id',
+    group: 'cloud',
+    keywords: ['AKIA', 'ASIA'],
+    pattern:
+      /A[KS]IA[A-Z2-7]{16}["']?[\s,;|]{1,6}(?:["']?[A-Za-z_]{3,40}["']?\s{0,2}[=:,]\s{0,2})?["']?([A-Za-z0-9+/]{40})(?![A-Za-z0-9+/=])/,
+    secret: 1,
+    mixed: true,
+    entropy: 3.8,
+  },
+  {
     id: 'aws-session-token',
     words: 'AWS session token',
     group: 'cloud',

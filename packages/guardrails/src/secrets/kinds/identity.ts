@@ -1,6 +1,7 @@
 import { decodeBase64, isJsonWith } from '../checksums.js';
 import type { SecretKind } from '../kind.js';
 import { alphanumeric, wordLike } from '../kind.js';
+import { isUuid } from '../likeness.js';
 
 /** Identity providers and their tokens. */
 export const identityKinds = [
@@ -95,6 +96,19 @@ export const identityKinds = [
     secret: 1,
     mixed: true,
     entropy: 3.5,
+  },
+  {
+    id: 'authorization-token',
+    words: 'token in a header or a sentence',
+    group: 'identity',
+    keywords: ['oken '],
+    back: 1,
+    pattern: /[Tt]oken ([A-Za-z0-9._~+/-]{20,900}={0,2})(?![A-Za-z0-9._~+/-])/,
+    secret: 1,
+    mixed: true,
+    entropy: 3.5,
+    check: (value: string) =>
+      !isUuid(value) && (value.match(/[0-9]/g)?.length ?? 0) >= 4 && !/^[a-z0-9]+(?:[-_./][a-z0-9]+){2,}$/.test(value),
   },
   {
     id: 'basic-authorization',
