@@ -5,10 +5,10 @@ import { normalise } from '../unicode/normalise.js';
 import { partsOf } from '../unicode/parts.js';
 import { decodedPieces } from './encoded.js';
 import { markSigns } from './marks.js';
-import type { Sign, SignKind } from './signs.js';
-import { wordSigns } from './signs.js';
+import type { Sign, SignKind } from './sign.js';
 import { squeezedSigns } from './squeezed.js';
 import { readTokens } from './tokens.js';
+import { wordSigns } from './word-signs.js';
 
 /** Signs that are further apart than this many characters do not speak for one instruction. */
 const reach = 800;
@@ -75,11 +75,20 @@ function saidIn(text: string): readonly Sign[] {
     const urls = urlsIn(plain);
     for (const sign of found.filter(({ kind }) => kind === 'destination')) {
       const near = urls.find((url) => url.start >= sign.start && url.start < sign.end + 160);
-      if (near !== undefined) found.push({ start: sign.start, end: Math.max(sign.end, near.end), kind: 'destination', weight: 0.5 });
+      if (near !== undefined)
+        found.push({
+          start: sign.start,
+          end: Math.max(sign.end, near.end),
+          kind: 'destination',
+          weight: isPrecious(plain.slice(sign.start, sign.end)) ? 0.8 : 0.6,
+        });
     }
   }
   return found.map((sign) => ({ ...sign, start: start(sign.start), end: end(sign.end) }));
 }
+
+/** What opens doors is sent to nobody. */
+const isPrecious = (words: string): boolean => /\b(?:passwords?|credentials?|tokens?|secrets?|keys?|cookies?)\b/.test(words);
 
 /** Groups of signs near each other whose weights reach the threshold, of each kind the heaviest. */
 function together(text: string, signs: readonly Sign[], threshold: number): readonly TextFinding[] {

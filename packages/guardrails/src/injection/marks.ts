@@ -1,4 +1,4 @@
-import type { Sign, SignKind } from './signs.js';
+import type { Sign, SignKind } from './sign.js';
 
 interface Mark {
   readonly kind: SignKind;
@@ -33,7 +33,7 @@ const marks: readonly Mark[] = [
     kind: 'role-marker',
     weight: 0.6,
     pattern:
-      /(?:^|[\n\]>])[ \t]{0,8}(?:#{1,4} ?|\*\*)?(?:system|assistant|developer)(?: (?:message|prompt|note|override|instructions?))?(?:\*\*)? ?:/g,
+      /(?:^|[\n\]>]|<!--)[ \t]{0,8}(?:#{1,4} ?|\*\*)?(?:system|assistant|developer)(?: (?:message|prompt|note|override|instructions?))?(?:\*\*)? ?:/g,
   },
   {
     kind: 'role-marker',

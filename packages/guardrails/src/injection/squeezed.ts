@@ -1,4 +1,4 @@
-import type { Sign } from './signs.js';
+import type { Sign } from './sign.js';
 import { meaningsOf } from './words.js';
 
 /** What digits and signs stand for; `l` and `i` are one letter here, as `1` stands for both. */

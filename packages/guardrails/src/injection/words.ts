@@ -49,12 +49,11 @@ const words: Readonly<Record<keyof typeof meanings, string>> = {
     'reveal disclose leak expose divulge print output repeat affichez affiche montrez display show dump echo give recite révèle revele révélez revelez revela muestra zeige verrate offenlegen rivela mostra exibe покажи раскрой',
   inner: 'system hidden internal secret initial developer confidential système systeme sistema systemprompt systemaufforderung системный',
   assistant:
-    'assistant assistants chatgpt gpt gpt-4 gpt-4o gpt-5 claude gemini copilot llama llm llms chatbot ai agent bard mistral deepseek grok ki ia ии model',
+    'assistant assistants chatgpt gpt gpt-4 gpt-4o gpt-5 claude gemini copilot llama llm llms chatbot ai bard mistral deepseek grok ki ia ии',
   move: 'send forward email e-mail mail post transfer upload exfiltrate submit transmit wire deliver leak deposit envoyez envoie sende schicke leite überweise envía envia manda invia inviare отправь отправьте',
   prize:
     'password passwords credentials credential token tokens key keys secret secrets cookie cookies history conversation contacts inbox emails messages files data database payment money funds balance canary memory address card passwort mot-de-passe contraseña contrasena пароль',
-  urgent:
-    'urgent urgently immediately asap critical important mandatory must required emergency now attention warning urgente dringend sofort immédiatement срочно',
+  urgent: 'urgent urgently immediately asap critical crucial important mandatory emergency urgente dringend sofort immédiatement срочно',
   person: 'user users human operator owner customer anyone anybody utilisateur benutzer nutzer usuario utente пользователю',
   tell: 'tell mention inform notify reveal disclose alert say report acknowledge warn show telling mentioning informing notifying alerting revealing disclosing dis sage erwähne menciona digas',
   not: "not never without dont don't don’t avoid refrain ne nicht keine no nunca non não не",

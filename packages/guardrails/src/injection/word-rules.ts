@@ -1,48 +1,9 @@
+import type { SignKind } from './sign.js';
 import type { Reading } from './tokens.js';
 import { meanings as m } from './words.js';
 
-/** Something that speaks for an instruction in a place where data is expected. */
-export interface Sign {
-  readonly start: number;
-  readonly end: number;
-  readonly kind: SignKind;
-  /** 1 is enough by itself. */
-  readonly weight: number;
-}
-export type SignKind =
-  | 'override'
-  | 'prompt-extraction'
-  | 'new-role'
-  | 'addresses-assistant'
-  | 'precondition'
-  | 'secrecy'
-  | 'role-marker'
-  | 'tool-call'
-  | 'destination'
-  | 'urgency'
-  | 'lawlessness'
-  | 'encoded'
-  | 'hidden';
-
-/** Signs made of words. Each rule looks a bounded number of words ahead, so time grows with the length. */
-export function wordSigns(reading: Reading): readonly Sign[] {
-  const found: Sign[] = [];
-  const { starts, ends, meanings } = reading;
-  for (let index = 0; index < meanings.length; index += 1) {
-    const meaning = meanings[index] ?? 0;
-    if (meaning === 0 && reading.words[index] !== 'from' && reading.words[index] !== 'before' && reading.words[index] !== 'do') continue;
-    for (const rule of rules) {
-      const last = rule.first === undefined || (meaning & rule.first) !== 0 ? rule.match(reading, index) : undefined;
-      if (last === undefined) continue;
-      const [from, to] = [Math.min(starts[index] ?? 0, starts[last] ?? 0), Math.max(ends[index] ?? 0, ends[last] ?? 0)];
-      const isMention = reading.quoted[index] === true;
-      found.push({ start: from, end: to, kind: rule.kind, weight: isMention ? rule.weight / 4 : rule.weight });
-    }
-  }
-  return found;
-}
-
-interface Rule {
+/** Words that make a sign. Each looks a bounded number of words ahead. */
+export interface Rule {
   readonly kind: SignKind;
   readonly weight: number;
   /** Meaning that the first word must have. */
@@ -65,7 +26,10 @@ function within(
   return undefined;
 }
 
-const word = (reading: Reading, index: number): string => reading.words[index] ?? '';
+/** Words with which a rule may begin, though they mean nothing by themselves. */
+export const openers: ReadonlySet<string> = new Set(['from', 'before', 'do', 'keep', 'hide', 'conceal', 'hidden']);
+/** A word of a reading; empty beyond its ends. */
+export const word = (reading: Reading, index: number): string => reading.words[index] ?? '';
 /** An order begins a clause: no "I", "to" or "can" stands before it. */
 const subjects: ReadonlySet<string> = new Set(
   "i we they he she it to can could should would may might will did do does not never dont cannot people who which that how why if when users developers employees drivers students some i've i'll let's was were is are be been of the a an".split(
@@ -75,11 +39,20 @@ const subjects: ReadonlySet<string> = new Set(
 function isOrder(reading: Reading, index: number): boolean {
   if (index === 0 || reading.sentences[index - 1] !== reading.sentences[index]) return true;
   const before = word(reading, index - 1);
-  if (before === 'must' || before === 'should' || before === 'will') return ((reading.meanings[index - 2] ?? 0) & m.you) !== 0;
+  // You must …, assistants that read this should …
+  if (before === 'must' || before === 'should' || before === 'will' || before === 'first') {
+    for (let back = index - 2; back >= 0 && back > index - 8; back -= 1)
+      if (((reading.meanings[back] ?? 0) & (m.you | m.assistant)) !== 0) return true;
+    return before === 'first';
+  }
   return !subjects.has(before);
 }
 
-const rules: readonly Rule[] = [
+/** All rules, any order: such words are of many trades. */
+const vagueWhich = /^(?:all|any|every|alle|initial|original|current|existing)$/;
+const vagueOrders = /^(?:rules?|commands?|orders?|restrictions|constraints|polic(?:y|ies)|context)$/;
+
+export const rules: readonly Rule[] = [
   {
     kind: 'override',
     weight: 1,
@@ -87,8 +60,9 @@ const rules: readonly Rule[] = [
     match: (reading, index) => {
       if (!isOrder(reading, index)) return undefined;
       const which = within(reading, index, { meaning: m.earlier | m.you, count: 4 });
-      if (which === undefined) return undefined;
-      return within(reading, which, { meaning: m.orders, count: 4 });
+      const last = which === undefined ? undefined : within(reading, which, { meaning: m.orders, count: 4 });
+      if (which === undefined || last === undefined) return undefined;
+      return vagueWhich.test(word(reading, which)) && vagueOrders.test(word(reading, last)) ? undefined : last;
     },
   },
   {
@@ -124,7 +98,15 @@ const rules: readonly Rule[] = [
     // You are now …, your new instructions are …
     match: (reading, index) => {
       const [first, second, third] = [1, 2, 3].map((step) => word(reading, index + step));
-      if ((first === 'are' || first === 'must' || first === 'will') && second === 'now') return index + 2;
+      if (first === 'are' && second === 'now' && /^(?:an?|the|in|acting|called|named|my|operating|free|playing)$/.test(third ?? ''))
+        return index + 3;
+      if ((first === 'must' || first === 'will') && second === 'now') return index + 2;
+      if (
+        /^(?:task|goal|job|role|instructions?|objective|orders)$/.test(first ?? '') &&
+        /^ha(?:s|ve)$/.test(second ?? '') &&
+        third === 'changed'
+      )
+        return index + 3;
       if (first === 'are' && second === 'no' && third === 'longer') return index + 3;
       return first === 'new' && /^(?:instructions?|task|role|goal|objective|identity|directive|persona|orders?)$/.test(second ?? '')
         ? index + 2
@@ -138,6 +120,56 @@ const rules: readonly Rule[] = [
     match: (reading, index) => {
       if (word(reading, index) !== 'from' || !/^(?:now|here|this)$/.test(word(reading, index + 1))) return undefined;
       return within(reading, index + 1, { meaning: m.you, count: 4 });
+    },
+  },
+  {
+    kind: 'new-role',
+    weight: 0.6,
+    first: m.orders,
+    // The instructions no longer apply, new instructions.
+    match: (reading, index) => {
+      if (word(reading, index - 1) === 'new' && /^(?:instructions?|directives?|prompt)$/.test(word(reading, index))) return index;
+      for (let next = index + 1; next < index + 4; next += 1) {
+        if (word(reading, next) === 'no' && word(reading, next + 1) === 'longer')
+          return /^(?:apply|applies|valid|matter|hold|relevant|active)$/.test(word(reading, next + 2)) ? next + 2 : undefined;
+      }
+      return undefined;
+    },
+  },
+  {
+    kind: 'precondition',
+    weight: 0.6,
+    // Do the following before …
+    match: (reading, index) => {
+      if (
+        word(reading, index) !== 'do' ||
+        !/^(?:the|this|these|all)$/.test(word(reading, index + 1)) ||
+        !/^(?:following|first|steps?)$/.test(word(reading, index + 2))
+      )
+        return undefined;
+      for (let next = index + 2; next < index + 8; next += 1) if (/^(?:before|first)$/.test(word(reading, next))) return next;
+      return undefined;
+    },
+  },
+  {
+    kind: 'authority',
+    weight: 0.5,
+    // The user has already approved this; without asking for confirmation.
+    first: m.person | m.not,
+    match: (reading, index) => {
+      if (((reading.meanings[index] ?? 0) & m.person) !== 0) {
+        for (let next = index + 1; next < index + 5; next += 1)
+          if (
+            /^(?:approved|authorized|authorised|consented|confirmed|agreed|allowed)$/.test(word(reading, next)) &&
+            /^(?:ha[sd]|have|already)$/.test(word(reading, index + 1))
+          )
+            return next;
+        return undefined;
+      }
+      if (word(reading, index) !== 'without') return undefined;
+      for (let next = index + 1; next < index + 6; next += 1)
+        if (/^(?:confirmation|approval|permission|confirming|consent)$/.test(word(reading, next))) return next;
+      return undefined;
     },
   },
   {
@@ -166,7 +198,31 @@ const rules: readonly Rule[] = [
     first: m.not,
     match: (reading, index) => {
       const tell = within(reading, index, { meaning: m.tell, count: 3 });
-      return tell === undefined ? undefined : within(reading, tell, { meaning: m.person, count: 5 });
+      if (tell === undefined || /^(?:reveal|disclose|show|report)$/.test(word(reading, tell))) return undefined;
+      return within(reading, tell, { meaning: m.person, count: 5 });
+    },
+  },
+  {
+    kind: 'secrecy',
+    weight: 0.3,
+    first: m.not,
+    // Do not mention this.
+    match: (reading, index) => {
+      const tell = within(reading, index, { meaning: m.tell, count: 2 });
+      return tell === undefined
+        ? undefined
+        : [tell + 1, tell + 2].find((next) => /^(?:this|it|that|user|anyone|these)$/.test(word(reading, next)));
+    },
+  },
+  {
+    kind: 'secrecy',
+    weight: 0.7,
+    // Keep this secret from the user.
+    match: (reading, index) => {
+      if (!/^(?:keep|hide|conceal|hidden)$/.test(word(reading, index))) return undefined;
+      for (let next = index + 1; next < index + 6; next += 1)
+        if (word(reading, next) === 'from') return within(reading, next, { meaning: m.person, count: 2 });
+      return undefined;
     },
   },
   {
@@ -174,8 +230,31 @@ const rules: readonly Rule[] = [
     weight: 0.4,
     first: m.assistant,
     match: (reading, index) => {
-      const before = [word(reading, index - 1), word(reading, index - 2), word(reading, index - 3)];
-      if (before.some((other) => /^(?:dear|hey|attention|you|to|hello|hi|note|for)$/.test(other)) && !before.includes('the')) return index;
+      const [first, second, third] = [1, 2, 3].map((step) => word(reading, index - step));
+      if (/^(?:dear|hey|attention|hi|hello|you)$/.test(first ?? '')) return index;
+      const isFor = [first, second, third].some((other) => other === 'to' || other === 'for');
+      const isWhen = /^(?:an?|any|the)$/.test(first ?? '') && (second === 'if' || second === 'when');
+      const next = word(reading, index + 1);
+      const isReader =
+        /^(?:reading|processing|reviewing|summarizing|summarising|parsing|reads|processes|sees)$/.test(next) ||
+        /^(?:reading|processing)$/.test(word(reading, index + 2));
+      return isReader || isWhen || (isFor && !/^(?:s|model|models|tools?|systems?|startups?|companies|research)$/.test(next))
+        ? index
+        : undefined;
+    },
+  },
+  {
+    kind: 'addresses-assistant',
+    weight: 0.6,
+    first: m.assistant,
+    // Assistants that read this must …
+    match: (reading, index) => {
+      const isReader = [1, 2, 3].some((step) =>
+        /^(?:reading|processing|reviewing|summarizing|summarising|parsing|reads|processes|sees)$/.test(word(reading, index + step)),
+      );
+      if (!isReader) return undefined;
+      for (let next = index + 2; next < index + 9; next += 1)
+        if (/^(?:must|should|shall|needs?|required)$/.test(word(reading, next))) return next;
       return undefined;
     },
   },
@@ -209,7 +288,7 @@ const rules: readonly Rule[] = [
   },
   {
     kind: 'tool-call',
-    weight: 0.6,
+    weight: 0.4,
     first: m.run,
     match: (reading, index) => {
       if (!isOrder(reading, index)) return undefined;
@@ -225,7 +304,7 @@ const rules: readonly Rule[] = [
   },
   {
     kind: 'urgency',
-    weight: 0.2,
+    weight: 0.15,
     first: m.urgent,
     match: (_, index) => index,
   },
