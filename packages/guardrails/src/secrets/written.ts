@@ -4,7 +4,7 @@ import type { Assignment } from './assignments.js';
 import { entropyOf, isIdentifierLike, isPlaceholder, isStopWord, isUuid, isVariable } from './likeness.js';
 
 const passwordName =
-  /(?:password|passwd|passphrase|passwort|kennwort|motdepasse|contrasena|senha|pwd|pass)$|^(?:password|passwd)|(?:password|passwd|pwd)(?:hash)?$/;
+  /(?:password|passwd|passphrase|passwort|kennwort|motdepasse|contrasena|senha|pwd|pass|pw)$|^(?:password|passwd)|(?:password|passwd|pwd)(?:hash)?$/;
 const secretName =
   /secret|apikey|accesskey|privatekey|authkey|encryptionkey|signingkey|masterkey|servicekey|licensekey|apitoken|authtoken|accesstoken|token$|credential|authorization$|bearer|sessionkey|sharedkey|storagekey|accountkey|secretkey|clientkey|webhookkey|connectionkey|appkey$|creds$|auth$/;
 /** Names that speak of secrets and hold none: how many, which file, from where, a digest of public things. */

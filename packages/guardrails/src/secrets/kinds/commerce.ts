@@ -451,4 +451,14 @@ export const commerceKinds = [
     mixed: true,
     entropy: 3,
   },
+  {
+    id: 'adafruit-named-key',
+    words: 'Adafruit IO key',
+    group: 'business',
+    names: ['adafruit'],
+    of: wordLike,
+    length: 32,
+    mixed: true,
+    entropy: 3,
+  },
 ] as const satisfies readonly SecretKind[];

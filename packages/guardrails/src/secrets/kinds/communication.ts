@@ -95,6 +95,17 @@ export const communicationKinds = [
     inWord: true,
   },
   {
+    id: 'automation-webhook-url',
+    words: 'webhook of Zapier, IFTTT or Make',
+    group: 'chat',
+    keywords: ['hooks.zapier.com/hooks/catch/', 'maker.ifttt.com/trigger/', '.make.com/'],
+    pattern:
+      /(?:hooks\.zapier\.com\/hooks\/catch\/[0-9]{3,12}\/|maker\.ifttt\.com\/trigger\/\w{1,60}\/(?:json\/)?with\/key\/|\.make\.com\/)([A-Za-z0-9_-]{6,64})(?![\w-])/,
+    secret: 1,
+    inWord: true,
+    mixed: true,
+  },
+  {
     id: 'mattermost-token',
     words: 'Mattermost token',
     group: 'chat',

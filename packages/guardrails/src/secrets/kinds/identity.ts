@@ -1,7 +1,7 @@
 import { decodeBase64, isJsonWith } from '../checksums.js';
 import type { SecretKind } from '../kind.js';
 import { alphanumeric, wordLike } from '../kind.js';
-import { isUuid } from '../likeness.js';
+import { isStopWord, isUuid, isVariable } from '../likeness.js';
 
 /** Identity providers and their tokens. */
 export const identityKinds = [
@@ -109,6 +109,25 @@ export const identityKinds = [
     entropy: 3.5,
     check: (value: string) =>
       !isUuid(value) && (value.match(/[0-9]/g)?.length ?? 0) >= 4 && !/^[a-z0-9]+(?:[-_./][a-z0-9]+){2,}$/.test(value),
+  },
+  {
+    id: 'registry-login',
+    words: 'login in a Docker configuration',
+    group: 'identity',
+    keywords: ['"auth":', '"auth" :'],
+    pattern: /"auth"\s{0,3}:\s{0,3}"([A-Za-z0-9+/]{8,400}={0,2})"/,
+    secret: 1,
+    inWord: true,
+    check: isBasicLogin,
+  },
+  {
+    id: 'netrc-login',
+    words: 'login in a .netrc',
+    group: 'identity',
+    keywords: ['machine '],
+    pattern: /machine [^\s]{1,100}\s{1,8}login [^\s]{1,100}\s{1,8}password ([^\s]{4,120})/,
+    secret: 1,
+    check: (value: string) => !isVariable(value) && !isStopWord(value),
   },
   {
     id: 'basic-authorization',
