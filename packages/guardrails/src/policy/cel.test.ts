@@ -69,6 +69,22 @@ describe('a condition in CEL', () => {
     expect(() => policyOf(expression)).toThrow(message);
   });
 
+  it('that cannot be evaluated takes nothing back of what a stricter rule before it wanted', () => {
+    const policy = policyFrom(
+      {
+        name: 'p',
+        rules: [
+          { tool: 'pay', when: { field: 'to', endsWith: '.evil' }, then: 'halt' },
+          { tool: 'pay', when: { cel: 'input.cents > 5' }, then: 'allow' },
+        ],
+        otherwise: 'allow',
+      },
+      { cel },
+    );
+    expect(explainPolicy(policy, { tool: 'pay', input: {} }).action).toBe('halt');
+    expect(explainPolicy(policy, { tool: 'pay', input: { to: 'a.example' } }).action).toBe('deny');
+  });
+
   it('is linear in expressions that would take for ever', () => {
     const began = performance.now();
     expect(answer("input.to.matches('^(a+)+$')", { input: { to: `${'a'.repeat(9_000)}!` } })).toBe('ask');

@@ -191,10 +191,14 @@ describe('a limit of calls in a run', () => {
 
   it('may ask, halt, or hand on to the next rule instead', async () => {
     const over = async (over: 'ask' | 'halt' | 'next') => {
-      const { status } = await run(agentOf([one(1), one(2), say('Done.')], { rule: { limit: { calls: 1, per: 'run', over } } }), 'Go.');
-      return status;
+      const result = await run(agentOf([one(1), one(2), say('Done.')], { rule: { limit: { calls: 1, per: 'run', over } } }), 'Go.');
+      return [result.status, endsIn(result.events).length];
     };
-    expect([await over('ask'), await over('halt'), await over('next')]).toEqual(['interrupted', 'blocked', 'completed']);
+    expect([await over('ask'), await over('halt')]).toEqual([
+      ['interrupted', 1],
+      ['blocked', 2],
+    ]);
+    expect(await ends([one(1), one(2), say('Done.')], { rule: { limit: { calls: 1, per: 'run', over: 'next' } } })).toEqual(['ok', 'ok']);
   });
 });
 
