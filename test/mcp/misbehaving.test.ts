@@ -68,6 +68,19 @@ describe('one dead server', () => {
     });
   });
 
+  it('that is not there, with a name in `approval` that no pin has, has a person decide about every call', async () => {
+    const server = await fakeServer({ tools: () => [tool('a'), tool('b')] });
+    const pins = pinsOf(await connect({ name: 'x', url: server.url }));
+    await server.close();
+    for (const [approval, status] of [
+      [['b'], 'completed'],
+      [['aa'], 'interrupted'],
+    ] as const) {
+      const mcp = await connect({ name: 'x', url: server.url, pins, approval, onUnavailable: 'skip' });
+      expect((await callAll(mcp, ['x__a'])).status).toBe(status);
+    }
+  });
+
   it('that was closed by this program is not connected again', async () => {
     const server = await fakeServer({ tools: () => [tool('a')] });
     const mcp = await connect({ name: 'x', url: server.url });

@@ -1,7 +1,7 @@
 export { approvePins, pinsOf } from './client/approve.js';
 export type { Hints } from './client/definition.js';
 export type { DescriptionCheck } from './client/description-check.js';
-export { type McpServer, McpUnavailable, mcpServer } from './client/mcp-server.js';
+export { type McpServer, mcpServer } from './client/mcp-server.js';
 export { mcpTools } from './client/mcp-tools.js';
 export { type OAuthOptions, type OAuthSignIn, type OAuthState, type OAuthStore, oauth } from './client/oauth.js';
 export type { McpTool } from './client/offer.js';
@@ -11,6 +11,7 @@ export type { McpPrompt, McpPromptMessages, McpPrompts } from './client/prompts.
 export type { McpResource, McpResources, McpResourceTemplate } from './client/resources.js';
 export type { RefusedTool } from './client/survey.js';
 export { mcpToolName } from './client/tool-names.js';
+export { McpUnavailable } from './client/unavailable.js';
 export type { HttpOptions, ListenOptions } from './serve/http-handler.js';
 export { type AgentServer, serveAgent } from './serve/serve-agent.js';
 export type { Caller, DecideApproval, ServeArguments, ServedCall, ServeOptions, ServeSettings } from './serve/types.js';

@@ -1,12 +1,9 @@
-import { GuardloopError, toolError } from '@guardloop/core';
+import { GuardloopError } from '@guardloop/core';
 import { suggest } from '@guardloop/core/model';
 import type { Implementation } from '@modelcontextprotocol/sdk/types.js';
-import { McpError } from '@modelcontextprotocol/sdk/types.js';
 import { Connection } from './connection.js';
 import type { Definition } from './definition.js';
-import { readDefinition } from './definition.js';
 import type { DescriptionCheck } from './description-check.js';
-import { failureOf, RequestFailure } from './failure.js';
 import { listAll } from './listing.js';
 import type { McpTool } from './offer.js';
 import { offerTool } from './offer.js';
@@ -14,16 +11,18 @@ import { opener } from './opener.js';
 import type { McpServerOptions, McpWarning } from './options.js';
 import { checkOptions, invalid } from './options.js';
 import type { Pin } from './pins.js';
-import { digestOf, pinOf, readPins } from './pins.js';
+import { readPins } from './pins.js';
 import type { McpPrompts } from './prompts.js';
 import { promptsOf } from './prompts.js';
 import type { McpResources } from './resources.js';
 import { resourcesOf } from './resources.js';
 import { showName } from './show-text.js';
+import { StandingTools } from './standing-tools.js';
 import type { Refusal, RefusedTool, Survey } from './survey.js';
-import { changeFrom, surveyTools } from './survey.js';
+import { surveyTools } from './survey.js';
 import { mcpToolName } from './tool-names.js';
 import { fitsPattern } from './tool-pattern.js';
+import { unavailableOf } from './unavailable.js';
 
 /** A server as it is connected. */
 export interface McpServer<C = unknown> {
@@ -63,7 +62,7 @@ const defaults = { connectTimeoutMs: 10_000, requestTimeoutMs: 60_000, maxMessag
 
 /**
  * Connects a server, looks at its tools, and offers those that are allowed, approved and fit to be read. Rejects with CONFIG_INVALID for wrong
- * options, and with {@link McpUnavailable} where the server cannot be connected or does not list its tools, unless `onUnavailable` is `skip`.
+ * options, and with `McpUnavailable` where the server cannot be connected or does not list its tools, unless `onUnavailable` is `skip`.
  */
 export async function mcpServer<C = unknown>(options: McpServerOptions<C>): Promise<McpServer<C>> {
   checkOptions(options);
@@ -72,29 +71,12 @@ export async function mcpServer<C = unknown>(options: McpServerOptions<C>): Prom
   return made.begin();
 }
 
-/** A server that could not be connected, or did not list its tools. */
-export class McpUnavailable extends Error {
-  override readonly name = 'McpUnavailable';
-  readonly server: string;
-  /** A person has to sign in first: the provider in `auth` was given the address. */
-  readonly needsSignIn: boolean;
-
-  constructor(server: string, message: string, needsSignIn: boolean) {
-    super(message);
-    this.server = server;
-    this.needsSignIn = needsSignIn;
-  }
-}
-
 class ServerInUse<C> {
   private readonly options: McpServerOptions<C>;
   private readonly pins: ReadonlyMap<string, Pin> | undefined;
   private readonly connection: Connection;
   private readonly requestTimeoutMs: number;
-  /** The tools as they were when they were offered, by name. */
-  private standing = new Map<string, Pin>();
-  /** How the server has them now, where that was looked at again. */
-  private current: Promise<ReadonlyMap<string, Definition>> | undefined;
+  private readonly standing: StandingTools;
 
   constructor(options: McpServerOptions<C>, pins: ReadonlyMap<string, Pin> | undefined) {
     this.options = options;
@@ -106,12 +88,19 @@ class ServerInUse<C> {
       connectTimeoutMs: options.connectTimeoutMs ?? defaults.connectTimeoutMs,
       requestTimeoutMs: this.requestTimeoutMs,
       open: opener(options, { maxMessageBytes: options.maxMessageBytes ?? defaults.maxMessageBytes }),
-      onRenewed: () => this.lookAgain(),
+      onRenewed: () => this.standing.lookAgain(),
       onListChanged: (list) => {
-        if (list === 'tools') this.lookAgain();
+        if (list === 'tools') this.standing.lookAgain();
       },
       onRefused: (method) =>
         this.warn({ kind: 'request-refused', message: `It asked for ${showName(method)}, which this client refuses.` }),
+    });
+    this.standing = new StandingTools(this.connection, {
+      serverName: options.name,
+      timeoutMs: this.requestTimeoutMs,
+      allow: options.allow,
+      trustsHints: options.hints === 'trust',
+      warn: (warning) => this.warn(warning),
     });
   }
 
@@ -124,15 +113,15 @@ class ServerInUse<C> {
       this.refuseUnknownNames(survey.names);
     } catch (thrown) {
       if (GuardloopError.is(thrown)) return this.giveUp(thrown);
-      const failure = this.readFailure(thrown);
+      const failure = unavailableOf(name, thrown);
       if (this.options.onUnavailable !== 'skip') return this.giveUp(failure);
       this.warn({ kind: 'unavailable', message: failure.message });
       isThere = false;
       survey = this.fromPins();
     }
-    const { tools, refused, offered } = await this.offer(survey);
+    const { tools, refused, offered } = await this.offer(survey, isThere ? this.options.approval : this.cautious(survey.names));
     // The tools of pins are not known to be the server's: its list is looked at before the first call.
-    if (!isThere) this.lookAgain();
+    if (!isThere) this.standing.lookAgain();
     const names = new Map(offered.map((definition) => [mcpToolName(name, definition.name), definition.name]));
     const server: McpServer<C> = Object.freeze({
       name,
@@ -156,7 +145,7 @@ class ServerInUse<C> {
       const { info, instructions } = this.connection.about ?? {};
       return info && { name: info.name, version: info.version, instructions };
     };
-    insides.set(server, { serverName: name, offered, refused, standing: this.standing });
+    insides.set(server, { serverName: name, offered, refused, standing: this.standing.pins });
     return server;
   }
 
@@ -193,12 +182,15 @@ class ServerInUse<C> {
     return { offered, refused: [], names: offered.map(({ name }) => name) };
   }
 
-  private async offer({ offered, refused }: Survey): Promise<{
+  private async offer(
+    { offered, refused }: Survey,
+    approval: boolean | readonly string[] | undefined,
+  ): Promise<{
     readonly tools: readonly McpTool<C>[];
     readonly offered: readonly Definition[];
     readonly refused: readonly Refusal[];
   }> {
-    const { name, flow, approval, guardrails, project, hints } = this.options;
+    const { name, flow, guardrails, project, hints } = this.options;
     const made: { readonly tool: McpTool<C>; readonly definition: Definition }[] = [];
     const all = [...refused];
     for (const definition of offered) {
@@ -210,7 +202,7 @@ class ServerInUse<C> {
           guardrails,
           project,
           trustsHints: hints === 'trust',
-          stillStands: (tool, signal) => this.stillStands(tool, signal),
+          stillStands: (tool, signal) => this.standing.fault(tool, signal),
         });
         made.push({ tool, definition });
       } catch (thrown) {
@@ -234,89 +226,16 @@ class ServerInUse<C> {
       });
       return false;
     });
-    for (const { definition } of unique) this.standing.set(definition.name, pinOf(definition));
+    for (const { definition } of unique) this.standing.hold(definition);
     for (const { tool, reason } of all) this.warn({ kind: 'tool-refused', tool, message: reason });
     return { tools: unique.map(({ tool }) => tool), offered: unique.map(({ definition }) => definition), refused: all };
   }
 
-  /** The list of tools may be another one now. */
-  private lookAgain(): void {
-    this.current = undefined;
-    this.mustLook = true;
-  }
-  private mustLook = false;
-
-  /**
-   * Before a call: whether the tool is still what was offered. The list is read again only where the server said that it changed, after a new
-   * connection, or where it was not read yet; once for all calls that wait.
-   */
-  private async stillStands(tool: Definition, signal: AbortSignal): Promise<RequestFailure | Error | undefined> {
-    try {
-      // A new connection asks for a new look: connect first.
-      await this.connection.connect(signal);
-      if (!this.mustLook) return undefined;
-      this.current ??= this.listNow();
-      const now = await this.current;
-      return this.judgeNow(tool, now.get(tool.name));
-    } catch (thrown) {
-      this.current = undefined;
-      if (signal.aborted) return new RequestFailure('aborted', 'The call was stopped.', 'no');
-      const failure = this.readFailure(thrown);
-      return new RequestFailure(
-        failure.needsSignIn ? 'unauthorized' : failureOf(thrown)?.kind === 'closed' ? 'closed' : 'unreachable',
-        failure.message,
-        'no',
-      );
-    }
-  }
-
-  private judgeNow(tool: Definition, now: Definition | undefined): Error | undefined {
-    const { name } = this.options;
-    if (now === undefined)
-      return toolError(`server ${name} has this tool no more. It did not run.`, { errorClass: 'not_found', retryable: false });
-    const change = changeFrom(this.standing.get(tool.name), now, this.options.hints === 'trust');
-    if (change === undefined) return undefined;
-    if (!this.toldChanged.has(now.digest)) {
-      this.toldChanged.add(now.digest);
-      this.warn({
-        kind: 'tools-changed',
-        tool: tool.name,
-        message: `Tool ${showName(tool.name)} is not as it was approved any more; its calls are refused.`,
-      });
-    }
-    return toolError(`server ${name} has changed this tool since it was approved, so it is not called. A person has to approve it anew.`, {
-      errorClass: 'denied',
-      retryable: false,
-    });
-  }
-
-  private async listNow(): Promise<ReadonlyMap<string, Definition>> {
-    const entries = await listAll(this.connection, { list: 'tools', serverName: this.options.name, timeoutMs: this.requestTimeoutMs });
-    const tools = new Map<string, Definition>();
-    const twice = new Set<string>();
-    for (const entry of entries) {
-      const read = readDefinition(entry);
-      if ('fault' in read) continue;
-      if (tools.has(read.name)) twice.add(read.name);
-      if (this.standing.has(read.name)) tools.set(read.name, { ...read, digest: await digestOf(read).catch(() => '') });
-      else if (read.name !== '') this.tellNew(read.name);
-    }
-    for (const name of twice) tools.delete(name);
-    return tools;
-  }
-
-  /** Digests of changed tools that the host was told of, and names of new ones: once each. */
-  private readonly toldChanged = new Set<string>();
-  private readonly toldNew = new Set<string>();
-  private tellNew(tool: string): void {
-    const { allow } = this.options;
-    if (this.toldNew.size > 1_000 || this.toldNew.has(tool) || (allow && !allow.some((pattern) => fitsPattern(pattern, tool)))) return;
-    this.toldNew.add(tool);
-    this.warn({
-      kind: 'tools-changed',
-      tool,
-      message: `Tool ${showName(tool)} is not among those that were offered when the server was connected; it is not called.`,
-    });
+  /** Without the server's list a name in `approval` may be a typo or a tool that is not pinned: then a person decides about every call. */
+  private cautious(names: readonly string[]): boolean | readonly string[] | undefined {
+    const { approval } = this.options;
+    if (typeof approval !== 'object') return approval;
+    return approval.every((given) => names.some((tool) => fitsPattern(given, tool))) ? approval : true;
   }
 
   /** A name that is not a pattern has to be one of the server's, or pinned: else a typo would leave a tool without its approval or flow. */
@@ -338,15 +257,6 @@ class ServerInUse<C> {
         );
       }
     }
-  }
-
-  private readFailure(thrown: unknown): McpUnavailable {
-    const { name } = this.options;
-    const failure = failureOf(thrown);
-    if (failure) return new McpUnavailable(name, failure.message, failure.kind === 'unauthorized');
-    if (thrown instanceof McpError)
-      return new McpUnavailable(name, `Server ${name} does not list its tools: error ${showName(String(thrown.code))}.`, false);
-    return new McpUnavailable(name, `Server ${name} gives answers that cannot be read.`, false);
   }
 
   private async giveUp(thrown: Error): Promise<never> {

@@ -55,7 +55,7 @@ async function sha256(text: string): Promise<string> {
  * The digest of a tool: equal for equal name, description and schemas. The order of keys, of required fields and of the values of an `enum`, and
  * white space in descriptions are no difference; anything else is.
  */
-export function digestOf({ name, description, input, output }: Omit<Pin, 'digest' | 'hints'>): Promise<string> {
+export async function digestOf({ name, description, input, output }: Omit<Pin, 'digest' | 'hints'>): Promise<string> {
   const form: JsonObject = { name, description: oneSpace(description), input: settled(input), output: output && settled(output) };
   return sha256(canonicalJson(form));
 }
