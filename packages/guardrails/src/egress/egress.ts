@@ -21,7 +21,10 @@ export interface EgressOptions<S extends Surface = Surface> extends TextGuardrai
   readonly images?: readonly string[] | undefined;
   /** Schemes of links beside `https`, `http`, `mailto` and `tel`, without the colon: `sms`, `ftp`. Default: none more. */
   readonly schemes?: readonly string[] | undefined;
-  /** Judge bare names (`evil.com/x`) and bare IPv4 addresses in running text as links, as some programs make links of them. Default false. */
+  /**
+   * Judge bare names (`evil.com/x`) and bare IPv4 addresses in running text as links, as some programs make links of them. Those with `www.`
+   * always are. Default false.
+   */
   readonly bareDomains?: boolean | undefined;
   /** `skip`: what stands in fenced code and code spans is not looked at. For texts that a Markdown renderer shows. Default `look`. */
   readonly code?: 'look' | 'skip' | undefined;

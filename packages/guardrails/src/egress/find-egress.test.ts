@@ -31,6 +31,8 @@ describe('what would send data out', () => {
     ['<https://evil.example/x>', [['external-link', 'https://evil.example/x']]],
     ['![[https://evil.example/x]]', [['external-image', 'https://evil.example/x']]],
     ['see https://evil.example.', [['external-link', 'https://evil.example']]],
+    ['see www.evil.example/x, not evil.example', [['external-link', 'www.evil.example/x']]],
+    ['<https://evil.example|words>', [['external-link', 'https://evil.example']]],
     ['\u001b]8;;https://evil.example\u0007words\u001b]8;;\u0007', [['external-link', 'https://evil.example']]],
   ])('is found in Markdown and plain text: %j', (text, expected) => {
     expect(find(text)).toEqual(expected);
@@ -58,6 +60,7 @@ describe('what would send data out', () => {
     ['<!-- <img src=//evil.example> -->', [['external-image', '//evil.example']]],
     ['<b title="<img src=//evil.example>">x</b>', [['external-image', '//evil.example']]],
     ['<img src=/x.png onerror="go()">', [['script', 'go()']]],
+    ['<svg/onload=go()>', [['script', 'go()']]],
     ['a <script>go()</script> b', [['script', '<script>go()</script>']]],
     ['<iframe srcdoc="<p>x</p>">', [['script', '<p>x</p>']]],
     ['<img src=//evil.example', [['external-image', '//evil.example']]],

@@ -31,7 +31,9 @@ export function egressIn(text: string, place: TextPlace, rules: EgressRules): re
   if (place.surface === 'toolInput' && place.key !== undefined) add(0, text.length, faultOfArgument(text, place.key, rules));
   for (const url of urlsIn(text)) {
     if (url.kind === 'email' && !url.url.includes('?')) continue;
-    if (!rules.bareDomains && (url.kind === 'domain' || url.kind === 'address')) continue;
+    const isBare = url.kind === 'domain' || url.kind === 'address';
+    // Renderers of GitHub's Markdown make links of names that begin so.
+    if (isBare && !rules.bareDomains && !url.host.startsWith('www.')) continue;
     add(url.start, url.end, faultOf(url, text.slice(url.start - 3, url.start) === '![[' ? 'image' : 'link', rules));
   }
   if (/\]\s?[(:]/.test(text)) for (const target of markdownTargets(text)) add(target.start, target.end, faultOfTarget(text, target, rules));
