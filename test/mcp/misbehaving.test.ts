@@ -230,7 +230,7 @@ describe('answers', () => {
       `if (message.method === 'tools/call' && message.params.name === 'bad') { write('{"jsonrpc": oops'); write('Listening on port 3000'); return true; }`,
       [tool('bad'), tool('good')],
     );
-    const mcp = await connect({ name: 'x', ...program, requestTimeoutMs: 500 });
+    const mcp = await connect({ name: 'x', ...program, requestTimeoutMs: 1_500 });
     expect(endsOf(await callAll(mcp, ['x__bad', 'x__good'])).map(({ status, errorClass }) => [status, errorClass])).toEqual([
       ['error', 'timeout'],
       ['ok', undefined],

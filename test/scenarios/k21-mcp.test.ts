@@ -177,7 +177,7 @@ describe('K21', () => {
 
     it('S174: a call that timed out is not sent again when the session has expired meanwhile', async () => {
       const server = await fakeServer({ tools: () => [tool('a'), tool('b')], onCall: (name) => (name === 'a' ? 'never' : text('b')) });
-      const mcp = await connect({ name: 'srv', url: server.url, requestTimeoutMs: 150 });
+      const mcp = await connect({ name: 'srv', url: server.url, requestTimeoutMs: 1_000 });
       const model = scriptedModel([callTool('srv__a'), callTool('srv__b'), say('ok')]);
       const agent = defineAgent({ name: 'a', instructions: '', model, tools: [...mcp.tools] });
       const result = await sound(
@@ -320,8 +320,8 @@ describe('K16', () => {
       );
       const mcp = await connect(
         way === 'http'
-          ? { name: 'srv', url: server.url, requestTimeoutMs: 200 }
-          : { name: 'srv', ...program, requestTimeoutMs: 500, stderr: (words: string) => told.push(words) },
+          ? { name: 'srv', url: server.url, requestTimeoutMs: 1_000 }
+          : { name: 'srv', ...program, requestTimeoutMs: 1_500, stderr: (words: string) => told.push(words) },
       );
       const model = scriptedModel([callTool('srv__slow'), say('timeout handled')]);
       const result = await sound(run(defineAgent({ name: 'a', instructions: '', model, tools: [...mcp.tools] }), 'go'));
@@ -348,7 +348,7 @@ describe('K16', () => {
         },
         onCall: () => 'never',
       });
-      const mcp = await connect({ name: 'srv', url: server.url, requestTimeoutMs: 100 });
+      const mcp = await connect({ name: 'srv', url: server.url, requestTimeoutMs: 1_000 });
       const model = scriptedModel([callTool('srv__slow'), say('ok')]);
       await sound(run(defineAgent({ name: 'a', instructions: '', model, tools: [...mcp.tools] }), 'go'));
       await expect.poll(() => gone, { timeout: 3_000 }).toEqual(['call']);
@@ -361,7 +361,7 @@ describe('K16', () => {
         onCall: (_name, input) =>
           input.wait === true ? new Promise((resolve) => late.push(() => resolve(text('late')))) : text('on time'),
       });
-      const mcp = await connect({ name: 'srv', url: server.url, requestTimeoutMs: 200 });
+      const mcp = await connect({ name: 'srv', url: server.url, requestTimeoutMs: 1_000 });
       const model = scriptedModel([callTool('srv__a', { wait: true }), callTool('srv__a', {}), say('ok')]);
       const agent = defineAgent({ name: 'a', instructions: '', model, tools: [...mcp.tools] });
       const paused = await sound(run(agent, 'go', { observers: [{ 'tool.end': () => late.shift()?.() }] }));

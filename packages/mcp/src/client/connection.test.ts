@@ -17,7 +17,7 @@ const kept = (connection: Connection): readonly number[] => {
   return [of._responseHandlers.size, of._progressHandlers.size, of._timeoutInfo.size];
 };
 
-const setUp = (requestTimeoutMs = 100) => {
+const setUp = (requestTimeoutMs = 300) => {
   const opened: WatchedTransport[] = [];
   const connection = new Connection({
     serverName: 'x',
