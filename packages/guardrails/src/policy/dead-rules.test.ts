@@ -75,6 +75,8 @@ test.each<[first: Partial<PolicyRuleData>, next: Partial<PolicyRuleData>, said: 
   [{ when: { some: 'x[]', atMost: 5 } }, { when: { every: 'x[]', atMost: 4 } }, 'alive'],
   [{ when: { not: { some: 'x[]', oneOf: [5] } } }, { when: { some: 'x[]', oneOf: [4] } }, 'alive'],
   [{ when: { not: { every: 'x[]', oneOf: [5] } } }, { when: { every: 'x[]', oneOf: [4] } }, 'alive'],
+  [{ when: { every: 'x[]', atMost: 5 } }, { when: { not: { every: 'x[]', atMost: 4 } } }, 'alive'],
+  [{ when: { some: 'x[]', atMost: 5 } }, { when: { not: { some: 'x[]', atMost: 4 } } }, 'alive'],
   [{ limit: { calls: 1, per: 'run' } }, {}, 'covered'],
   [{ limit: { calls: 1, per: 'run', over: 'next' } }, { then: 'ask' }, 'alive'],
   [{}, { tool: 'send', when: x({ atMost: 5, atLeast: 10 }) }, 'contradiction'],

@@ -95,6 +95,22 @@ describe('an explanation', () => {
     expect(told.rules[1]).toMatchObject({ outcome: 'over its limit', limits: [{ holds: false }, { holds: 'counted' }] });
   });
 
+  it('counts no call whose amount is not known', () => {
+    const spending = policyFrom({
+      name: 'p',
+      rules: [{ tool: 'pay', spend: { field: 'cents', atMost: 10, per: 'run' }, then: 'allow' }],
+      otherwise: 'deny',
+    });
+    const told = (earlier: object) =>
+      explainPolicy(spending, { tool: 'pay', input: { cents: 1 }, calls: [{ tool: 'pay', input: earlier as never }] });
+    expect([told({ cents: 9 }).action, told({ cents: 10 }).action, told({}).action, told({ cents: -5 }).action]).toEqual([
+      'allow',
+      'deny',
+      'deny',
+      'deny',
+    ]);
+  });
+
   it('holds no value of the call or its context', () => {
     const secret = 'sk-1234567890';
     const input = { cents: secret, owner: secret, note: secret, [secret]: secret };

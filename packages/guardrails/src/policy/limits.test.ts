@@ -284,18 +284,22 @@ describe('a limit over time', () => {
     expect(await ends([one(1), say('Done.')], of(undefined))).toEqual([expect.stringContaining('context.userId is missing')]);
   });
 
-  it('takes one call for one, however often its guardrails are asked', async () => {
+  it('takes one call for one, however often its guardrails are asked, and keeps its place while a person is asked', async () => {
     const clock = new Hand();
-    const scene: Scene = { rule: { then: 'ask', limit: { calls: 1, per: 'PT1H' } }, options: { clock, limits: memoryLimits() } };
+    const released: string[] = [];
+    const memory = memoryLimits();
+    const limits: LimitStore = { reserve: (given) => memory.reserve(given), release: (id) => void released.push(id) };
+    const policy = policyOf({ rule: { then: 'ask', limit: { calls: 1, per: 'PT1H' } }, options: { clock, limits } });
+    const agent = () =>
+      defineAgent({ name: 'desk', instructions: '', model: scriptedModel([one(1), say('Done.')]), tools: [pay()], guardrails: [policy] });
     const store = memorySession();
-    const first = await run(agentOf([one(1), say('Done.')], scene), 'Go.', { session: { store, id: 's' } });
+    const first = await run(agent(), 'Go.', { session: { store, id: 's' } });
     if (first.status !== 'interrupted') throw new Error(first.status);
-    const last = await resume(
-      agentOf([one(1), say('Done.')], scene),
-      { store, id: 's' },
-      { decisions: { [first.approvals[0]?.id ?? '']: 'approve' } },
-    );
+    expect(endsIn((await run(agent(), 'Go.')).events)).toEqual([expect.stringContaining('at most 1 call in PT1H')]);
+    released.length = 0;
+    const last = await resume(agent(), { store, id: 's' }, { decisions: { [first.approvals[0]?.id ?? '']: 'approve' } });
     expect(endsIn(last.events)).toEqual(['ok']);
+    expect(released).toEqual([]);
   });
 
   it('gives back what a call held that did not run, as the policy is asked again in its run', async () => {
