@@ -119,7 +119,7 @@ async function replay(
     guardrails: policy.guardrails(),
   });
   const limits = { turns: steps.length + 2, repeats: 1_000 };
-  let result: RunResult = await run(agent, prompt, { limits, project: (_output, { content }) => content });
+  let result: RunResult = await run(agent, prompt, { limits });
   let asked = 0;
   while (result.status === 'interrupted') {
     const decisions: Record<string, 'approve' | { readonly reject: string }> = {};
@@ -129,7 +129,7 @@ async function replay(
       const decision = decide(Number(approval.callId.split('.')[0]) - 1);
       decisions[approval.id] = decision === 'approve' ? decision : { reject: 'No.' };
     }
-    result = await resume(agent, result.log, { limits, decisions, project: (_output, { content }) => content });
+    result = await resume(agent, result.log, { limits, decisions });
   }
   if (result.status !== 'completed')
     throw new Error(`A run ended ${result.status}: ${result.status === 'failed' ? result.error.message : ''}`);

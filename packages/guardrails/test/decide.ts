@@ -12,14 +12,22 @@ export interface Read {
 export interface Asked {
   readonly user: RunInput;
   readonly reads?: readonly Read[];
-  readonly call: { readonly tool: string; readonly input: JsonObject; readonly flow?: Flow };
+  readonly call: {
+    readonly tool: string;
+    readonly input: JsonObject;
+    readonly flow?: Flow;
+    /** Names in its schema. Default: it names none. */
+    readonly fields?: readonly string[];
+  };
 }
 
 /** `ran`, or the reason why a person is asked or the call was refused. */
 export async function decide(policy: Guardrail<unknown, 'toolInput'>, { user, reads = [], call }: Asked): Promise<string> {
   let hasRun = false;
   const schema = { type: 'object', properties: {} } as const;
-  const names = [...new Set(reads.map(({ tool }) => tool))];
+  const names = [...new Set(reads.map(({ tool }) => tool))].filter((name) => name !== call.tool);
+  const earlier = reads.filter(({ tool }) => tool === call.tool).length;
+  let begun = 0;
   const tools = names.map((name) => {
     const own = reads.filter(({ tool }) => tool === name);
     let count = 0;
@@ -35,10 +43,11 @@ export async function decide(policy: Guardrail<unknown, 'toolInput'>, { user, re
   const acting = defineTool({
     name: call.tool,
     description: call.tool,
-    input: schema,
+    input: { type: 'object', properties: Object.fromEntries((call.fields ?? []).map((name) => [name, {}])) },
     ...(call.flow === undefined ? {} : { flow: call.flow as Flow<never> }),
     execute: () => {
-      hasRun = true;
+      begun += 1;
+      hasRun = begun > earlier;
       return 'done';
     },
   });

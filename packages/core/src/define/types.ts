@@ -85,6 +85,8 @@ export interface ToolInputSubject extends SubjectBase<'toolInput'> {
   /** As the model, a rewrite or a person wrote it; `content` is its JSON, and rewrites are built from it. */
   readonly raw: JsonObject;
   readonly flow: ResolvedFlow;
+  /** JSON Schema of the input, as the model is shown it. */
+  readonly schema: JsonObject;
 }
 /** What a call gave, before the model, the log or a projection gets it. */
 export interface ToolOutputSubject extends SubjectBase<'toolOutput'> {

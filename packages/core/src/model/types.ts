@@ -100,6 +100,8 @@ export interface ToolMessage {
   readonly isError: boolean;
   /** Core's own words beside the content (cut marks, repeat notices). Adapters put them after the content. */
   readonly note?: string | undefined;
+  /** The content is the whole JSON of a value that the tool gave, and no text that may only look like it. Adapters need not look. */
+  readonly structured?: true | undefined;
   readonly label: Label;
 }
 

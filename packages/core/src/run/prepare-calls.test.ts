@@ -229,6 +229,7 @@ describe('the guardrails of a call', () => {
         input: { cents: 5 },
         raw: { cents: '5' },
         flow: expect.objectContaining({ effect: 'write' }),
+        schema: expect.objectContaining({ type: 'object' }),
       },
     ]);
     expect(Object.isFrozen(seen[0])).toBe(true);

@@ -232,6 +232,7 @@ export function judgeToolInput(
         input: parsed,
         raw,
         flow: spec.flow,
+        schema: spec.input.json,
       }),
     rewrite: ({ raw }, by) => {
       const next = rewriteObject(raw, by);

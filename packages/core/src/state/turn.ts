@@ -1,7 +1,6 @@
 import type { Label, Message, ToolMessage } from '../model/types.js';
 import { addMessage, frozen, withoutCall, withoutNative } from './conversation.js';
-import type { CallEnd } from './events.js';
-import type { RunState } from './state.js';
+import type { CallState, RunState } from './state.js';
 import { noCalls } from './state.js';
 
 /** Once all calls of the answer have ended, their results enter the transcript, in call order. */
@@ -64,11 +63,13 @@ export function handoffHistory(run: RunState, callId: string): Message[] {
   return withoutCall(whole, `${run.id}/${callId}`, callId).map(withoutNative);
 }
 
-function observation(callId: string, tool: string, end: CallEnd & { readonly id: string }): ToolMessage {
+function observation(callId: string, tool: string, end: NonNullable<CallState['end']>): ToolMessage {
   const { id, content, label, note } = end;
   const isError = end.status !== 'ok';
-  const message = { role: 'tool', id, callId, tool, content, isError, label } as const;
-  return frozen(note === undefined ? message : { ...message, note });
+  const message: { -readonly [K in keyof ToolMessage]: ToolMessage[K] } = { role: 'tool', id, callId, tool, content, isError, label };
+  if (note !== undefined) message.note = note;
+  if (end.structured && end.projection === undefined) message.structured = true;
+  return frozen(message);
 }
 
 export const developer: Label = Object.freeze({ origin: 'developer', integrity: 'trusted' });

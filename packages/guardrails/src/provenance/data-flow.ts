@@ -5,14 +5,15 @@ import { readAllowList } from '../egress/allow-list.js';
 import type { Evidence } from './evidence.js';
 import { EvidenceReader } from './evidence.js';
 import type { TrustedFields } from './grounds.js';
-import { isInTrusted, readTrust, ungrounded } from './grounds.js';
-import { waysToAsk } from './intent.js';
+import { isSaid, isTrustedValue, readTrust, ungrounded } from './grounds.js';
+import { asksFor, isPaying } from './intent.js';
 import type { Link } from './links.js';
 import { isLinkPointedTo, linksIn } from './links.js';
 import { isPointedTo } from './pointed-records.js';
-import { areOnlyOnesOf } from './pointed-texts.js';
+import { isBill, isToldToBeIn } from './pointed-texts.js';
 import type { ProvenanceOptions } from './policy-options.js';
 import { isActing, isUntouched, provenanceGuardrail, sourcesOf } from './policy-options.js';
+import { namesOfSchema } from './schema-names.js';
 import type { ArgumentValue } from './values.js';
 import { argumentValues, contentValues } from './values.js';
 
@@ -100,47 +101,74 @@ class Question {
   }
 
   objection(): string | undefined {
-    const { tool, raw, flow } = this.call;
+    const { tool, raw, flow, schema } = this.call;
+    const fields = namesOfSchema(schema);
     const isReading = flow.effect === 'read';
     if (!isReading && !this.isAskedFor())
       return `${tool} was not asked for: nothing of its kind stands in the user's words, and ${sourcesOf(this.info)} were read`;
-    const authority = argumentValues(raw, flow.authority);
+    const authority = argumentValues(raw, { names: flow.authority, fields });
     const left = authority.filter((value) => !this.isVouched(value) && !(isReading && this.isLink(value)));
-    if (left.length > 0 && !(!isReading && this.areInNamedText(left, authority.length - left.length))) {
+    if (left.length > 0 && !this.isBill(left) && !this.isToldToBeIn(left)) {
       const sources = this.rules.pointing
         ? "the user's own words, a trusted source, or a record that the user named"
         : "the user's own words or a trusted source";
       return ungrounded(this.call, { values: left, evidence: this.evidence, sources });
     }
-    const content = contentValues(raw, flow.authority);
-    if (authority.length === 0 && !isReading && !argumentValues(raw, 'all').some((value) => this.isVouched(value)))
+    if (isReading) return undefined;
+    if (authority.length === 0 && !argumentValues(raw, { names: 'all', fields }).some((value) => this.isVouched(value)))
       return `${tool} would act on the world after ${sourcesOf(this.info)} were read, and nothing in it stands in the user's words`;
-    const linked = content.find((value) => linksIn(String(value.value)).some((link) => !this.isVouchedLink(link)));
+    if (isPaying(tool) && this.hasRun(authority))
+      return `${tool} would pay the same again in this run, after ${sourcesOf(this.info)} were read`;
+    const linked = contentValues(raw, { names: flow.authority, fields }).find(({ value }) =>
+      linksIn(value).some((link) => !this.isVouchedLink(link)),
+    );
     if (linked === undefined) return undefined;
-    return `${tool}: ${linked.path} holds a link or an address that comes neither from the user's own words nor from a source that they named, after ${sourcesOf(this.info)} were read`;
+    return `${tool}: ${linked.path} holds a link or an address that comes neither from the user's own words nor from a trusted source, after ${sourcesOf(this.info)} were read`;
   }
 
   private isAskedFor(): boolean {
     if (!this.rules.intent) return true;
     const { tool } = this.call;
+    const { user } = this.evidence;
     const own = this.rules.words.get(tool) ?? [];
-    if (own.some((words) => this.evidence.user.has(words))) return true;
-    const ways = waysToAsk(tool);
-    if (ways === undefined) return own.length === 0;
-    for (const way of ways) if (this.evidence.asked.has(way)) return true;
-    return false;
+    return own.some((word) => (unspaced.test(word) ? user.includes(word) : user.has(word))) || asksFor(tool, this.evidence);
   }
 
-  private areInNamedText(values: readonly ArgumentValue[], others: number): boolean {
-    return this.rules.pointing && this.call.flow.authority !== 'all' && areOnlyOnesOf(this.evidence, { values, others });
-  }
-
-  private isVouched(value: ArgumentValue): boolean {
+  /** A bill is paid for whoever asks to pay: sending something is another matter. */
+  private isBill(values: readonly ArgumentValue[]): boolean {
+    const { tool, flow } = this.call;
     return (
-      this.evidence.user.has(value.value) ||
-      isInTrusted(this.evidence, this.rules.trust, value) ||
-      (this.rules.pointing && isPointedTo(this.evidence, value))
+      this.rules.pointing && flow.authority !== 'all' && isPaying(tool) && this.evidence.asked.has('pay') && isBill(this.evidence, values)
     );
+  }
+
+  private isToldToBeIn([value, ...others]: readonly ArgumentValue[]): boolean {
+    return (
+      this.rules.pointing &&
+      this.call.flow.authority !== 'all' &&
+      value !== undefined &&
+      others.length === 0 &&
+      isToldToBeIn(this.evidence, value)
+    );
+  }
+
+  /** Whether a call with the same authority arguments has begun in this run. */
+  private hasRun(authority: readonly ArgumentValue[]): boolean {
+    const { tool, flow, schema, callId } = this.call;
+    const fields = namesOfSchema(schema);
+    const same = JSON.stringify(authority);
+    return this.info.calls.some(
+      (call) =>
+        call.tool === tool &&
+        !(call.callId === callId && call.run === this.info.run) &&
+        JSON.stringify(argumentValues(call.input, { names: flow.authority, fields })) === same,
+    );
+  }
+
+  private isVouched(each: ArgumentValue): boolean {
+    if (isSaid(this.evidence, each) || isTrustedValue(this.evidence, this.rules.trust, each)) return true;
+    const { value } = each;
+    return this.rules.pointing && value !== true && value !== '' && isPointedTo(this.evidence, value);
   }
 
   /** A link as it stands in what the user pointed to. */
@@ -149,6 +177,15 @@ class Question {
   }
 
   private isVouchedLink({ text, host, port }: Link): boolean {
-    return this.rules.links.isOpen || this.rules.links.has(host, port) || this.isVouched({ path: '', value: text });
+    const value = { path: '', value: text };
+    return (
+      this.rules.links.isOpen ||
+      this.rules.links.has(host, port) ||
+      isSaid(this.evidence, value) ||
+      isTrustedValue(this.evidence, this.rules.trust, value)
+    );
   }
 }
+
+/** Words of scripts that put no spaces between them stand anywhere. */
+const unspaced = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;

@@ -3,10 +3,11 @@ import type { ToolInputSubject } from '@guardloop/core';
 import { fitsPattern } from '@guardloop/core';
 import { optionFault } from '@guardloop/core/model';
 import type { Evidence, ReadResult } from './evidence.js';
+import { nameWords } from './intent.js';
 import { isShort, recordsWith } from './records.js';
 import { foldedValue, isSame } from './same-value.js';
-import { TextIndex } from './text-index.js';
 import type { ArgumentValue } from './values.js';
+import { argumentValues } from './values.js';
 
 /** By tool (a name or a pattern), the fields of its results whose values may be trusted, at any depth; `'*'`: all of them. */
 export type TrustedFields = { readonly [tool: string]: '*' | readonly string[] };
@@ -35,36 +36,79 @@ function trustedFieldsOf(trust: TrustedFields, tool: string): '*' | readonly str
   return known.get(tool);
 }
 
-/** Whether a value stands in a trusted result: as a whole field of a structured one, or in a text. */
-export function isInTrusted(evidence: Evidence, trust: TrustedFields, { value }: ArgumentValue): boolean {
+/**
+ * Whether a value stands in a trusted result: as a whole field of a structured one, or in a text. What the call itself held does not count,
+ * and nothing of a call whose own arguments nobody vouches for: a calculator gives whatever it is asked for.
+ */
+export function isInTrusted(evidence: Evidence, trust: TrustedFields, value: string | number): boolean {
   const folded = isShort(value) ? foldedValue(value) : undefined;
-  return evidence.results.some((result) => {
-    if (result.isTrusted && result.json === undefined) return textOf(result).has(value);
+  return evidence.results.some((result, index) => {
     const fields = result.isTrusted ? '*' : trustedFieldsOf(trust, result.tool);
-    if (fields === undefined) return false;
-    if (result.json === undefined) return fields === '*' && result.content.split('\n').some((line) => isSame(line, value));
-    const records = folded === undefined ? result.records : recordsWith(result, folded);
-    return records.some((record) =>
-      record.fields.some((field) => (fields === '*' || fields.includes(field.name)) && isSame(field.value, value)),
-    );
+    if (fields === undefined || !stands(result, { fields, value, folded }) || result.echoes(value)) return false;
+    return argumentValues(result.input, { names: 'all', fields: [] }).every((argument) => isAskable(evidence, argument.value, index));
   });
 }
 
-const texts = new WeakMap<ReadResult, TextIndex>();
-/** The text of a result, to look values up in. */
-export function textOf(result: ReadResult): TextIndex {
-  let text = texts.get(result);
-  if (text === undefined) {
-    text = new TextIndex();
-    text.add(result.content);
-    texts.set(result, text);
-  }
-  return text;
+interface Sought {
+  readonly fields: '*' | readonly string[];
+  readonly value: string | number;
+  readonly folded: string | undefined;
 }
+
+function stands(result: ReadResult, { fields, value, folded }: Sought): boolean {
+  if (result.json === undefined) {
+    if (result.isTrusted) return result.text.has(value);
+    return fields === '*' && result.content.split('\n').some((line) => isSame(line, value));
+  }
+  const records = folded === undefined ? result.records : recordsWith(result, folded);
+  return records.some((record) =>
+    record.fields.some((field) => (fields === '*' || fields.includes(field.name)) && isSame(field.value, value)),
+  );
+}
+
+/** An argument of a lookup that cannot put anything of its own into the result: the user's words, a small number, or what was found before. */
+function isAskable(evidence: Evidence, value: ArgumentValue['value'], before: number): boolean {
+  if (value === true || value === '' || (typeof value === 'number' && Number.isInteger(value) && Math.abs(value) <= 100)) return true;
+  if (evidence.user.has(value)) return true;
+  const folded = foldedValue(value);
+  return evidence.results
+    .slice(0, before)
+    .some(
+      (result) =>
+        result.isTrusted &&
+        !result.echoes(value) &&
+        (result.json === undefined ? result.text.has(value) : recordsWith(result, folded).length > 0),
+    );
+}
+
+/** As {@link isInTrusted}, of any value. */
+export const isTrustedValue = (evidence: Evidence, trust: TrustedFields, { value }: ArgumentValue): boolean =>
+  value !== true && value !== '' && isInTrusted(evidence, trust, value);
+
+/**
+ * Whether the user said a value. `true` and the empty text are said by speaking of the argument: `public` of `{ public: true }`. A small number
+ * that is an id is said as one: “order 7” is no “id 7”, “id 7” and “#7” are.
+ */
+export function isSaid(evidence: Evidence, { path, value }: ArgumentValue): boolean {
+  if (value === true || value === '') {
+    const name = /[^.[\]]+(?=(?:\[\d+\])*$)/.exec(path)?.[0] ?? '';
+    const said = nameWords(name);
+    return said.length > 0 && said.every((word) => evidence.spoken.has(word));
+  }
+  if (isSmallId(path, value))
+    return [`id ${value}`, `#${value}`, `no ${value}`, `no. ${value}`, `number ${value}`, `nr. ${value}`].some((each) =>
+      evidence.user.has(each),
+    );
+  return evidence.user.has(value);
+}
+
+const idName = /(?:^|[._])ids?(?:\[\d+\])*$|[a-z]Ids?(?:\[\d+\])*$/;
+const isSmallId = (path: string, value: string | number): boolean => idName.test(path) && /^\d{1,3}$/.test(String(value));
 
 /** Where a value that nobody vouches for stands: for reasons. Names the call, never the value. */
 export function whereItStands(evidence: Evidence, { value }: ArgumentValue): string {
-  const found = evidence.results.find((result) => !result.isTrusted && textOf(result).has(value));
+  if (value === true || value === '') return 'was not spoken of';
+  const found = evidence.results.find((result) => !result.isTrusted && result.text.has(value));
   return found === undefined
     ? 'stands in nothing that was read'
     : `comes from the untrusted result of ${found.tool} (call ${found.callId})`;

@@ -24,11 +24,20 @@ const bare = (url: string): string =>
     .replace(/^https?:\/\//i, '')
     .replace(/\/$/, '');
 
-/** Whether a URL stands, as it is, in a record that the user named, or in a sentence of a named source that speaks of what the user asked. */
+/**
+ * Whether a URL stands, as it is, in a record that the user named, or in a sentence of a named source that speaks of what the user asked. Of a
+ * result with many such links none is taken: which of them is opened would carry something out.
+ */
 export function isLinkPointedTo(evidence: Evidence, url: string): boolean {
   const wanted = bare(url);
-  return evidence.results.some((result) => linksOf(result).some((link) => link.url === wanted && isReached(evidence, result, link)));
+  return evidence.results.some((result) => {
+    const links = linksOf(result);
+    if (!links.some((link) => link.url === wanted)) return false;
+    const reached = links.filter((link) => isReached(evidence, result, link));
+    return new Set(reached.map((link) => link.url)).size <= mostLinks && reached.some((link) => link.url === wanted);
+  });
 }
+const mostLinks = 3;
 
 interface ResultLink {
   readonly url: string;

@@ -1,9 +1,10 @@
 import type { Guardrail } from '@guardloop/core';
 import { EvidenceReader } from './evidence.js';
 import type { TrustedFields } from './grounds.js';
-import { isInTrusted, readTrust, ungrounded } from './grounds.js';
+import { isSaid, isTrustedValue, readTrust, ungrounded } from './grounds.js';
 import type { Objection, ProvenanceOptions } from './policy-options.js';
 import { isActing, isUntouched, provenanceGuardrail, sourcesOf } from './policy-options.js';
+import { namesOfSchema } from './schema-names.js';
 import { argumentValues } from './values.js';
 
 /**
@@ -38,10 +39,10 @@ function vouchedBy(trust: TrustedFields | undefined): Objection {
   return (call, info) => {
     if (!isActing(call) || isUntouched(info)) return undefined;
     const evidence = reader.of(info);
-    const values = argumentValues(call.raw, call.flow.authority);
+    const values = argumentValues(call.raw, { names: call.flow.authority, fields: namesOfSchema(call.schema) });
     if (values.length === 0)
       return `${call.tool} would act on the world after ${sourcesOf(info)} were read, and no argument of it names what it is about`;
-    const left = values.filter((value) => !evidence.user.has(value.value) && !(trust !== undefined && isInTrusted(evidence, trust, value)));
+    const left = values.filter((each) => !isSaid(evidence, each) && !(trust !== undefined && isTrustedValue(evidence, trust, each)));
     if (left.length === 0) return undefined;
     return ungrounded(call, {
       values: left,

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { askingWords, nameWords, waysToAsk } from './intent.js';
+import { asksFor, isPaying, nameWords } from './intent.js';
 import { parseResult, recordsOf } from './records.js';
+import { askingWords, readRequest } from './request.js';
 import { foldedValue, isSame } from './same-value.js';
 import { fieldWords, namesIn, significantWords } from './significant-words.js';
 import { suggestFlow } from './suggest-flow.js';
@@ -11,24 +12,33 @@ import { argumentValues, contentValues } from './values.js';
 describe('the values of arguments', () => {
   const input = { to: ['a', 'b'], cc: null, text: '', more: { n: 1, 'x y': true, deep: [{ z: 'c' }] }, flag: false };
   test('are all texts and numbers under the named ones, with their paths', () => {
-    expect(argumentValues(input, ['to', 'more'])).toEqual([
+    expect(argumentValues(input, { names: ['to', 'more'], fields: [] })).toEqual([
       { path: 'to[0]', value: 'a' },
       { path: 'to[1]', value: 'b' },
       { path: 'more.n', value: 1 },
-      { path: 'more', value: 'x y' },
+      { path: 'more.…', value: 'x y' },
+      { path: 'more.…', value: true },
       { path: 'more.deep[0].z', value: 'c' },
     ]);
-    expect(argumentValues(input, 'all')).toHaveLength(5);
-    expect(argumentValues({ 'odd name!': 'x' }, 'all')).toEqual([{ path: '…', value: 'x' }]);
+    expect(argumentValues(input, { names: 'all', fields: [] })).toHaveLength(7);
+    expect(argumentValues({ to: { eve: 'read', id: 'x' } }, { names: ['to'], fields: ['to', 'id'] })).toEqual([
+      { path: 'to.…', value: 'eve' },
+      { path: 'to.…', value: 'read' },
+      { path: 'to.id', value: 'x' },
+    ]);
+    expect(argumentValues({ 'odd name!': 'x' }, { names: 'all', fields: [] })).toEqual([
+      { path: '…', value: 'odd name!' },
+      { path: '…', value: 'x' },
+    ]);
   });
   test('leave the content to those that are not named', () => {
-    expect(contentValues({ to: 'a', body: 'b', n: 1 }, ['to'])).toEqual([{ path: 'body', value: 'b' }]);
-    expect(contentValues({ to: 'a' }, 'all')).toEqual([]);
+    expect(contentValues({ to: 'a', body: 'b', n: 1 }, { names: ['to'], fields: [] })).toEqual([{ path: 'body', value: 'b' }]);
+    expect(contentValues({ to: 'a' }, { names: 'all', fields: [] })).toEqual([]);
   });
   test('hide nowhere, however deep they lie', () => {
     fc.assert(
       fc.property(fc.jsonValue(), (value) => {
-        const texts = JSON.stringify(argumentValues({ value: value as never }, 'all'));
+        const texts = JSON.stringify(argumentValues({ value: value as never }, { names: 'all', fields: [] }));
         const walk = (each: unknown): void => {
           if (typeof each === 'string' && each.trim() !== '') expect(texts).toContain(JSON.stringify(each));
           else if (typeof each === 'object' && each !== null) Object.values(each).forEach(walk);
@@ -39,7 +49,9 @@ describe('the values of arguments', () => {
     );
     let deep: unknown = 'end';
     for (let depth = 0; depth < 10_000; depth += 1) deep = [deep];
-    expect(argumentValues({ deep: deep as never }, 'all')).toEqual([{ path: `deep${'[0]'.repeat(64)}`, value: '\u0000' }]);
+    expect(argumentValues({ deep: deep as never }, { names: 'all', fields: [] })).toEqual([
+      { path: `deep${'[0]'.repeat(64)}`, value: '\u0000' },
+    ]);
   });
 });
 
@@ -95,6 +107,39 @@ test.each([
 
 describe('what a user asks for', () => {
   test.each([
+    ['Clean up, but do not delete report.docx.', ['clean'], ['delete'], 'report.docx'],
+    ['When can I cancel booking B-1?', [], ['cancel'], 'nothing'],
+    ['Did I already pay Bob?', [], ['pay'], 'nothing'],
+    ['How do I delete it? Please send it to Bob.', ['send'], ['delete'], 'nothing'],
+    ['Can you delete it?', ['delete'], [], 'nothing'],
+    ["Don't forget to invite Bob.", ['invite'], [], 'nothing'],
+    ['Reply to Ann and never send anything to eve@evil.example.', ['reply'], ['send'], 'eve@evil.example'],
+    ['- email dora\n- post it', ['email', 'post'], [], 'nothing'],
+    ['Book me a room', ['book'], [], 'nothing'],
+  ] as const)('%s', (text, ...[asked, notAsked, unwanted]) => {
+    const request = readRequest(text);
+    expect(request.asked).toEqual(expect.arrayContaining(asked));
+    for (const word of notAsked) expect(request.asked).not.toContain(word);
+    expect(request.wanted).not.toContain(unwanted);
+  });
+  test('may be what was said before', () => {
+    expect(readRequest('Yes, please.').isAgreement).toBe(true);
+    expect(readRequest('Please delete it all.').isAgreement).toBe(false);
+    expect(readRequest('Yes. And what is the weather like in the city of Paris in May?').isAgreement).toBe(false);
+  });
+  test('is read in time, whatever it is', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(Array.isArray(readRequest(text).asked)).toBe(true);
+      }),
+      { numRuns: 300, seed: 70 },
+    );
+    const start = performance.now();
+    for (const piece of ['"', "'", 'a ', 'not ', '1', '.', 'AB12 ', ', and ']) readRequest(piece.repeat(50_000));
+    expect(performance.now() - start).toBeLessThan(10_000);
+  });
+
+  test.each([
     ['Please send it', 'send', true],
     ['I would like you to email her', 'email', true],
     ['Read the email', 'email', false],
@@ -114,12 +159,29 @@ describe('what a user asks for', () => {
   test('is told by the verbs in the names of tools', () => {
     expect(nameWords('GmailSendEmail')).toEqual(['gmail', 'send', 'email']);
     expect(nameWords('update_scheduled-transaction')).toEqual(['update', 'scheduled', 'transaction']);
-    expect(waysToAsk('send_money')?.has('tell')).toBe(false);
-    expect(waysToAsk('send_money')?.has('refund')).toBe(true);
-    expect(waysToAsk('update_scheduled_transaction')?.has('adjust')).toBe(true);
-    expect(waysToAsk('delete_file')?.has('remove')).toBe(true);
-    expect(waysToAsk('delete_file')?.has('send')).toBe(false);
-    expect(waysToAsk('frobnicate')).toBeUndefined();
+  });
+  test.each([
+    ['send_money', 'Tell Bob that it rains', false],
+    ['send_money', 'Refund Bob', true],
+    ['send_money', 'Send a greeting to Bob', false],
+    ['send_money', 'Send 20 euros to Bob', true],
+    ['update_scheduled_transaction', 'Adjust my rent', true],
+    ['delete_file', 'Remove the file', true],
+    ['delete_file', 'Send the file', false],
+    ['delete_email', 'Reply to the email', false],
+    ['cancel_order', 'Order two more', false],
+    ['merge_pull_request', 'Summarise pull request 42', false],
+    ['merge_pull_request', 'Merge pull request 42', true],
+    ['frobnicate', 'Frobnicate it', true],
+    ['frobnicate', 'Read it', false],
+    ['share_file', 'Give Bob access', true],
+  ])('%s is asked for by %j: %s', (tool, text, asks) => {
+    const { asked } = readRequest(text);
+    const spoken = new Set(text.toLowerCase().split(' '));
+    expect(asksFor(tool, { asked: new Set(asked), spoken })).toBe(asks);
+  });
+  test('is no money but where a name says so', () => {
+    expect(['send_money', 'PayBill', 'update_transaction', 'send_mail'].map(isPaying)).toEqual([true, true, false, false]);
   });
 });
 
@@ -157,6 +219,11 @@ describe('a proposal for the flow of a tool', () => {
     ['ping', [], { effect: 'write', results: 'untrusted', authority: [] }],
     ['check_in', ['seat'], { effect: 'write', results: 'untrusted', authority: ['seat'] }],
     ['find_and_replace', ['path'], { effect: 'write', results: 'untrusted', authority: ['path'] }],
+    ['delete_list', ['list_id'], { effect: 'write', results: 'untrusted', authority: ['list_id'] }],
+    ['run_query', ['sql'], { effect: 'write', results: 'untrusted', authority: ['sql'] }],
+    ['fetch_mail_and_delete', ['id'], { effect: 'send', results: 'untrusted', authority: ['id'] }],
+    ['set_spending_limit', ['limit'], { effect: 'write', results: 'untrusted', authority: ['limit'] }],
+    ['browse', ['site'], { effect: 'read', results: 'untrusted', authority: ['site'] }],
     ['BankPayBill', ['payee'], { effect: 'send', results: 'untrusted', authority: ['payee'] }],
   ])('%s with %j', (name, names, flow) => {
     expect(suggestFlow({ name, schema: schema(...names) })).toEqual(flow);

@@ -2,7 +2,7 @@
 const common = new Set(
   `about above account actions after again also already another answer anything around away back because been before being below between both
   calendar called channel check content could date dates day days describe description details does doing done down each else email emails
-  event events every everything file files find first following from further general get gets give given going have having help here hers
+  event events every everything file files find first following from further get gets give given going have having help here hers
   high information into item items just know last later latest least less like link list look low made mail make many maybe meeting mention message
   messages mine minutes more most much name named need needs never next note number once only open order other ours over page part people
   perform perhaps please possible post project read really received recent recently same second see send sent several should show some something
@@ -23,6 +23,9 @@ const fileEnding = /\.[a-z]{2,4}$/i;
 export function significantWords(text: string): readonly string[] {
   return wordsIn(text).map(({ lower }) => lower);
 }
+
+/** Whether a text is the name of a file: it tells one thing from others, whatever its words are. */
+export const isFileName = (text: string): boolean => fileEnding.test(text) && !/\s/.test(text);
 
 /** Of the field of a record, without the ending of a file's name. */
 export const fieldWords = (field: string): readonly string[] => significantWords(field.replace(fileEnding, ''));

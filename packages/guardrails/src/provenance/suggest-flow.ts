@@ -1,5 +1,5 @@
 import type { Flow } from '@guardloop/core';
-import { nameWords } from './intent.js';
+import { isActingVerb, nameWords } from './intent.js';
 
 /** What {@link suggestFlow} reads of a tool. */
 export interface DescribedTool {
@@ -10,7 +10,7 @@ export interface DescribedTool {
 }
 
 const reading = new Set(
-  'get list read search find view show fetch retrieve query lookup look count check describe calculate compute browse inspect scan download preview summarize translate convert compare validate estimate'.split(
+  'get list read search find view show fetch browse visit navigate scrape crawl retrieve lookup look count check describe calculate compute browse inspect scan download preview summarize translate convert compare validate estimate'.split(
     ' ',
   ),
 );
@@ -25,6 +25,7 @@ const content = new Set(
     ' ',
   ),
 );
+const opening = new Set(['browse', 'fetch', 'scrape', 'crawl', 'visit', 'navigate', 'open']);
 const joining = new Set(['in', 'out', 'and', 'or', 'off', 'on', 'up']);
 const outward = new Set('url uri urls link href domain host endpoint website webhook'.split(' '));
 
@@ -37,15 +38,15 @@ export function suggestFlow({ name, schema }: DescribedTool): Flow {
   const words = nameWords(name);
   const properties = schema?.properties;
   const names = typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
-  const verb = words.find((word) => reading.has(word) || sending.has(word));
-  // `check_in` and `find_and_replace` begin like reading, and are not.
-  const isReading =
-    verb !== undefined && reading.has(verb) && words.indexOf(verb) <= 1 && !joining.has(words[words.indexOf(verb) + 1] ?? '');
-  if (isReading) {
+  const verb = words.find((word) => reading.has(word) || isActingVerb(word));
+  if (verb !== undefined && reading.has(verb) && !words.slice(words.indexOf(verb) + 1).some((word) => joining.has(word))) {
     const urls = names.filter((each) => outward.has(each.toLowerCase()) || outward.has(nameWords(each).at(-1) ?? ''));
-    return { effect: 'read', results: 'untrusted', ...(urls.length > 0 ? { authority: urls } : {}) };
+    // What opens pages sends its arguments out, whatever they are called.
+    const authority = urls.length === 0 && opening.has(verb) ? names : urls;
+    return { effect: 'read', results: 'untrusted', ...(authority.length > 0 ? { authority } : {}) };
   }
-  const authority = names.filter((each) => !isContent(each));
+  // `limit` of `set_limit` is what it is about, and no content.
+  const authority = names.filter((each) => !isContent(each) || nameWords(each).some((word) => words.includes(word)));
   return {
     effect: words.some((word) => sending.has(word)) ? 'send' : 'write',
     results: 'untrusted',

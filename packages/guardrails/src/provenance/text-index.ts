@@ -2,7 +2,6 @@
 
 const whiteSpace = /\s+/g;
 const scheme = /\bhttps?:\/\/(?=\S)/gi;
-const quotes = /^["'“”‘’`«»(<[]+|["'“”‘’`«»)>\]]+$/g;
 
 /** White space is one space, `http://` and `https://` are left out, Unicode is composed. Letters keep their case. */
 function plain(text: string): string {
@@ -11,11 +10,18 @@ function plain(text: string): string {
 
 /** What joins characters to one name, address or number. */
 const inWord = /[\p{L}\p{N}\p{M}_]/u;
-const joins = '@.-/\\:+&=?#%~$';
+const joins = "@.-/\\:+&=?#%~$'’{}*!|^`";
+const around = '"\'“”„‘’`«»()<>[] ';
 
-/** Letters and digits of an account number or phone number, whatever stands between them. */
-const compact = (text: string): string => text.replace(/[\s.\-/()]/g, '').toUpperCase();
+/** An account number as banks write them, and any number in groups: letters and digits, spaces or hyphens between. */
+const account = /\b[A-Z]{2}\d{2}(?:[A-Z0-9]{8,30}|(?:[ -][A-Z0-9]{1,4}){3,8})\b/g;
+const groups = /(?<!\d)\+?\d{2,}(?:[ -]\d{2,}){2,}/g;
+const longNumber = /(?<!\d)\+?\d{10,}/g;
+const packed = (text: string): string => text.replace(/[ -]/g, '');
+const packedForm = /^(?:[A-Z]{2}\d{2}[A-Z0-9]{8,32}|\+?\d{10,34})$/;
+
 const numberToken = /\d[\d.,'’]*/g;
+const currency = /^(?:eur|usd|gbp|chf|euros?|dollars?|pounds?|€|\$|£)(?![\p{L}\p{N}])/iu;
 const isoDate = /^(\d{4}-\d{2}-\d{2})(?:[ T](\d{1,2}:\d{2})(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?$/;
 const months = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const monthWords =
@@ -24,31 +30,44 @@ const monthFirst = new RegExp(`\\b${monthWords}\\.? (\\d{1,2})(?:st|nd|rd|th)?,?
 const dayFirst = new RegExp(`\\b(\\d{1,2})(?:st|nd|rd|th|\\.)?(?: of)? ${monthWords}\\.?,? (\\d{4})\\b`, 'gi');
 /** Words alone, an e-mail address, or a host: what people write in either case. Of all else, the case counts. */
 const caseFree = /^[\p{L}\p{M}' .-]+$|^[^\s@/\\]+@[^\s@/\\]+$|^[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+\/?$/u;
+const quotation = /(?<![\p{L}\p{N}])'[^'\n]{1,300}'(?![\p{L}\p{N}])|"[^"\n]{1,300}"|[“„«][^”“»\n]{1,300}[”“»]|`[^`\n]{1,300}`/gu;
 
 /** Texts put together, in which values are looked up. */
 export class TextIndex {
   private text = '';
   private lower = '';
-  private packed = '';
+  private readonly accounts = new Set<string>();
   private readonly numbers = new Set<number>();
   private readonly dates = new Set<string>();
-
-  get isEmpty(): boolean {
-    return this.text === '';
-  }
+  /** What stands between quotes: offsets in `text`. */
+  private readonly quoted: { readonly start: number; readonly end: number }[] = [];
 
   add(given: string): void {
     const text = plain(given);
+    const start = this.text.length + 1;
     this.text += `\n${text}`;
-    this.lower += `\n${text.toLowerCase()}`;
-    this.packed += `\n${compact(text)}`;
+    // Of few letters the lower case has another length; then offsets would not fit, and the text is looked up as it is.
+    const lower = text.toLowerCase();
+    this.lower += `\n${lower.length === text.length ? lower : text}`;
+    for (const { 0: each, index } of text.matchAll(quotation))
+      this.quoted.push({ start: start + index + 1, end: start + index + each.length - 1 });
+    for (const pattern of [account, groups, longNumber]) for (const [each] of text.matchAll(pattern)) this.accounts.add(packed(each));
+    this.addNumbers([account, groups, monthFirst, dayFirst].reduce((rest, pattern) => rest.replace(pattern, ' '), text));
+    for (const [, month = '', day = '', year = ''] of text.matchAll(monthFirst)) this.addDate(year, month, day);
+    for (const [, day = '', month = '', year = ''] of text.matchAll(dayFirst)) this.addDate(year, month, day);
+  }
+
+  /** Numbers that stand for themselves: none that is a part of a name, an address, a date or a time. */
+  private addNumbers(text: string): void {
     for (const { 0: token, index } of text.matchAll(numberToken)) {
-      if (inWord.test(charBefore(text, index)) || inWord.test(charAt(text, index + token.length))) continue;
+      const end = index + token.length;
+      const [before, after] = [charBefore(text, index), charAt(text, end)];
+      if (inWord.test(before) || (inWord.test(after) && !currency.test(text.slice(end, end + 8)))) continue;
+      if ('-/:@.'.includes(before) && before !== '' && inWord.test(charBefore(text, index - 1))) continue;
+      if ('-/:@'.includes(after) && after !== '' && inWord.test(charAt(text, end + 1))) continue;
       const number = readNumber(token);
       if (number !== undefined) this.numbers.add(number);
     }
-    for (const [, month = '', day = '', year = ''] of text.matchAll(monthFirst)) this.addDate(year, month, day);
-    for (const [, day = '', month = '', year = ''] of text.matchAll(dayFirst)) this.addDate(year, month, day);
   }
 
   private addDate(year: string, month: string, day: string): void {
@@ -56,21 +75,28 @@ export class TextIndex {
     this.dates.add(`${year}-${String(number).padStart(2, '0')}-${day.padStart(2, '0')}`);
   }
 
-  /** Whether a value stands in it: a text as it is but for white space, quotes, `https://` and (of words and addresses) case; a number in any usual form. */
+  /**
+   * Whether a value stands in it: a text as it is but for white space, quotes, `https://` and (of words and addresses) case; a number in any
+   * usual form; an account number in groups. What holds no letter and no digit stands nowhere.
+   */
   has(value: string | number): boolean {
     if (typeof value === 'number') return this.numbers.has(value);
-    const wanted = plain(value).trim().replace(quotes, '').replace(/\/$/, '').trim();
-    if (wanted === '') return false;
+    const wanted = trimmed(plain(value));
+    if (!/[\p{L}\p{N}]/u.test(wanted)) return false;
     if (this.stands(wanted)) return true;
     const date = isoDate.exec(wanted);
     if (date !== null) return this.hasDate(date[1] ?? '', date[2]);
-    if (/^\d[\d.,]*$/.test(wanted)) {
+    if (/^\d[\d.,]{0,11}$/.test(wanted)) {
       const number = readNumber(wanted);
-      return number !== undefined && wanted.length < 12 && this.numbers.has(number);
+      return number !== undefined && this.numbers.has(number);
     }
-    // An account number in groups of four is the same account.
-    const packed = compact(wanted);
-    return packed.length >= 10 && /\d{4}/.test(packed) && /^[A-Z0-9+]+$/.test(packed) && this.hasPacked(packed);
+    const form = packed(wanted);
+    return packedForm.test(form) && this.accounts.has(form);
+  }
+
+  /** Whether a word of a script without spaces stands anywhere in it. */
+  includes(word: string): boolean {
+    return this.text.includes(word.normalize('NFC'));
   }
 
   private hasDate(day: string, time: string | undefined): boolean {
@@ -78,25 +104,32 @@ export class TextIndex {
     return hasDay && (time === undefined || this.stands(time) || this.stands(time.replace(/^0/, '')));
   }
 
-  private hasPacked(packed: string): boolean {
-    for (let at = this.packed.indexOf(packed); at !== -1; at = this.packed.indexOf(packed, at + 1)) {
-      const before = this.packed.charAt(at - 1);
-      const after = this.packed.charAt(at + packed.length);
-      // Digits that go on are another number; letters may be the next word, since white space is gone.
-      if (!/\d/.test(before) && !/\d/.test(after)) return true;
-    }
-    return false;
-  }
-
   private stands(wanted: string): boolean {
     const isFree = caseFree.test(wanted);
     const text = isFree ? this.lower : this.text;
     const sought = isFree ? wanted.toLowerCase() : wanted;
+    const isPath = /[/\\]/.test(wanted);
     for (let at = text.indexOf(sought); at !== -1; at = text.indexOf(sought, at + 1)) {
-      if (isBeginning(text, at, sought) && isEnd(text, at + sought.length)) return true;
+      const end = at + sought.length;
+      if (isBeginning(text, at, sought) && isEnd(text, end) && !(isPath && this.isPieceOfQuotation(at, end))) return true;
     }
     return false;
   }
+
+  /** A path in quotes may have spaces: the piece before one is another path. */
+  private isPieceOfQuotation(at: number, end: number): boolean {
+    return this.quoted.some((each) => each.start <= at && end <= each.end && each.end - each.start > end - at);
+  }
+}
+
+/** Without quotes, brackets and spaces around it, and a slash at the end. */
+function trimmed(text: string): string {
+  let start = 0;
+  let end = text.length;
+  while (start < end && around.includes(text.charAt(start))) start += 1;
+  while (end > start && around.includes(text.charAt(end - 1))) end -= 1;
+  if (end - start > 1 && text.charAt(end - 1) === '/') end -= 1;
+  return text.slice(start, end);
 }
 
 /** Whether a value begins here, and is not the rest of a longer one. */
@@ -113,6 +146,8 @@ function isEnd(text: string, end: number): boolean {
   if (after === '') return true;
   if (inWord.test(after)) return !inWord.test(text.charAt(end - 1));
   if (after === '/' || after === ':') return !/\S/.test(charAt(text, end + 1));
+  // `Bob's` is Bob.
+  if ((after === "'" || after === '’') && /^s(?![\p{L}\p{N}])/iu.test(text.slice(end + 1, end + 4))) return true;
   return !joins.includes(after) || !inWord.test(charAt(text, end + 1));
 }
 
