@@ -19,6 +19,7 @@ const subject = (tool: string, input: unknown): ToolInputSubject => ({
   input,
   raw: { cents: 'the raw one' },
   flow: undeclaredFlow,
+  schema: { type: 'object' },
 });
 const info: GuardInfo = {
   context: { mayRefund: true },

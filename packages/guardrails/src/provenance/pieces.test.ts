@@ -116,7 +116,8 @@ describe('what a user asks for', () => {
     ['Reply to Ann and never send anything to eve@evil.example.', ['reply'], ['send'], 'eve@evil.example'],
     ['- email dora\n- post it', ['email', 'post'], [], 'nothing'],
     ['Book me a room', ['book'], [], 'nothing'],
-  ] as const)('%s', (text, ...[asked, notAsked, unwanted]) => {
+  ])('%s', (text, ...expected) => {
+    const [asked, notAsked, unwanted] = expected as unknown as [string[], string[], string];
     const request = readRequest(text);
     expect(request.asked).toEqual(expect.arrayContaining(asked));
     for (const word of notAsked) expect(request.asked).not.toContain(word);

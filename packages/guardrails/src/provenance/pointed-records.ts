@@ -48,21 +48,45 @@ function isContested(
 ): boolean {
   // An amount does not say where something goes: of several that the words fit, any will do.
   if (field.name === '' || (typeof field.value === 'number' && !idLike.test(field.name))) return false;
-  const has = (other: ResultRecord): boolean => other.fields.some((each) => isSame(each.value, field.value));
-  let looked = 0;
-  for (const each of evidence.results) {
-    if (each.tool !== result.tool) continue;
-    for (const other of each.records) {
-      looked += 1;
-      // Among more records than that, words that name two are no name.
-      if (looked > mostCompared) return true;
-      if (other === record || has(other) || !other.fields.some(({ name }) => name === field.name)) continue;
-      if (isNamed(evidence, each, other)) return true;
-    }
-  }
-  return false;
+  const rivals = namedRecords(evidence, result.tool);
+  // Words that name so many are no name.
+  if (rivals.length > mostNamed) return true;
+  return rivals.some(
+    (other) =>
+      other !== record &&
+      other.fields.some(({ name }) => name === field.name) &&
+      !other.fields.some((each) => isSame(each.value, field.value)),
+  );
 }
-const mostCompared = 10_000;
+const mostNamed = 200;
+
+interface NamedRecords {
+  readonly userLength: number;
+  /** How many results were looked at. */
+  results: number;
+  readonly found: ResultRecord[];
+}
+const namedByTool = new WeakMap<Evidence, Map<string, NamedRecords>>();
+
+/** All records of a tool's results that the user's words name; looks only at results that are new. */
+function namedRecords(evidence: Evidence, tool: string): readonly ResultRecord[] {
+  let tools = namedByTool.get(evidence);
+  if (tools === undefined) {
+    tools = new Map();
+    namedByTool.set(evidence, tools);
+  }
+  let known = tools.get(tool);
+  if (known === undefined || known.userLength !== evidence.userLength) {
+    known = { userLength: evidence.userLength, results: 0, found: [] };
+    tools.set(tool, known);
+  }
+  for (; known.results < evidence.results.length; known.results += 1) {
+    const result = evidence.results[known.results];
+    if (result?.tool === tool) known.found.push(...result.records.filter((record) => isNamed(evidence, result, record)));
+  }
+  return known.found;
+}
+
 const idLike = /(?:^|[_-])(?:id|no|nr|number|key)_?$|[a-z](?:Id|No|Number|Key)$|^uid$/i;
 
 /** What was found out about a record, as long as nothing more was read. */
@@ -127,11 +151,16 @@ function isAskedFor(evidence: Evidence, result: ReadResult, record: ResultRecord
   return record.siblings.length === 1 && result.records[0] === record && isOfUser(evidence, result);
 }
 
+const ofUser = new WeakMap<ReadResult, { readonly length: number; readonly isOfUser: boolean }>();
+
 /** Whether a result answers a call that was about something the user named: all its texts and numbers are the user's, and one of them tells. */
-export function isOfUser(evidence: Evidence, { input }: ReadResult): boolean {
-  const values = argumentValues(input, { names: 'all', fields: [] }).filter(({ value }) => value !== '' && value !== true);
-  return (
+export function isOfUser(evidence: Evidence, result: ReadResult): boolean {
+  const known = ofUser.get(result);
+  if (known !== undefined && known.length === evidence.userLength) return known.isOfUser;
+  const values = argumentValues(result.input, { names: 'all', fields: [] }).filter(({ value }) => value !== '' && value !== true);
+  const fresh =
     values.some(({ value }) => typeof value === 'string' && (fieldWords(value).length > 0 || isFileName(value))) &&
-    values.every(({ value }) => value !== true && evidence.user.has(value))
-  );
+    values.every(({ value }) => value !== true && evidence.user.has(value));
+  ofUser.set(result, { length: evidence.userLength, isOfUser: fresh });
+  return fresh;
 }

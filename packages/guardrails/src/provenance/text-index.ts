@@ -32,6 +32,9 @@ const dayFirst = new RegExp(`\\b(\\d{1,2})(?:st|nd|rd|th|\\.)?(?: of)? ${monthWo
 const caseFree = /^[\p{L}\p{M}' .-]+$|^[^\s@/\\]+@[^\s@/\\]+$|^[\p{L}\p{N}-]+(?:\.[\p{L}\p{N}-]+)+\/?$/u;
 const quotation = /(?<![\p{L}\p{N}])'[^'\n]{1,300}'(?![\p{L}\p{N}])|"[^"\n]{1,300}"|[“„«][^”“»\n]{1,300}[”“»]|`[^`\n]{1,300}`/gu;
 
+const mostLooked = 500;
+const longestKept = 300;
+
 /** Texts put together, in which values are looked up. */
 export class TextIndex {
   private text = '';
@@ -39,10 +42,13 @@ export class TextIndex {
   private readonly accounts = new Set<string>();
   private readonly numbers = new Set<number>();
   private readonly dates = new Set<string>();
+  /** What was found out about the values that were looked up. */
+  private readonly looked = new Map<string, boolean>();
   /** What stands between quotes: offsets in `text`. */
   private readonly quoted: { readonly start: number; readonly end: number }[] = [];
 
   add(given: string): void {
+    this.looked.clear();
     const text = plain(given);
     const start = this.text.length + 1;
     this.text += `\n${text}`;
@@ -81,6 +87,17 @@ export class TextIndex {
    */
   has(value: string | number): boolean {
     if (typeof value === 'number') return this.numbers.has(value);
+    if (value.length > longestKept) return this.find(value);
+    let known = this.looked.get(value);
+    if (known === undefined) {
+      known = this.find(value);
+      if (this.looked.size >= mostLooked) this.looked.clear();
+      this.looked.set(value, known);
+    }
+    return known;
+  }
+
+  private find(value: string): boolean {
     const wanted = trimmed(plain(value));
     if (!/[\p{L}\p{N}]/u.test(wanted)) return false;
     if (this.stands(wanted)) return true;
