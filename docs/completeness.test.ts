@@ -16,6 +16,7 @@ import type {
 import * as core from '@guardloop/core';
 import * as report from '@guardloop/core/report';
 import * as evals from '@guardloop/evals';
+import * as guardrails from '@guardloop/guardrails';
 import * as mcp from '@guardloop/mcp';
 import * as reasoning from '@guardloop/reasoning';
 import * as testing from '@guardloop/testing';
@@ -33,7 +34,7 @@ const missing = (names: readonly string[], text: string): readonly string[] =>
   names.filter((name) => !new RegExp(`\\b${name.replaceAll('.', '\\.')}\\b`).test(text));
 
 describe('the guides', () => {
-  test.each(Object.entries({ context, core, evals, mcp, report, reasoning, testing, conformance }))(
+  test.each(Object.entries({ context, core, evals, guardrails, mcp, report, reasoning, testing, conformance }))(
     'name every function of %s',
     (_name, module) => {
       expect(missing(named(module), guides)).toEqual([]);

@@ -69,7 +69,7 @@ const desk = defineAgent({
   tools: [findContact, sendMail],
   guardrails: [withBook],
 });
-const german = await run(desk, 'Schicke ihr die Öffnungszeiten.');
+const german = await run(desk, 'Schicke Ann die Öffnungszeiten.');
 assert.equal(german.status, 'completed');
 
 // #region others
