@@ -43,7 +43,9 @@ export interface CallState {
   wasStarted: boolean;
   /** It counts against `toolCalls`: a start of it is in the log. */
   isCounted: boolean;
-  end: (CallEnd & { readonly id: string } & Partial<Pick<ToolEndEvent, 'answer' | 'completeness' | 'structured' | 'projection'>>) | undefined;
+  end:
+    | (CallEnd & { readonly id: string } & Partial<Pick<ToolEndEvent, 'answer' | 'completeness' | 'structured' | 'projection'>>)
+    | undefined;
   /** From the end of a tool that returned a handoff. */
   returned: { readonly to: string; readonly brief: string; readonly filtered?: true | undefined } | undefined;
 }
