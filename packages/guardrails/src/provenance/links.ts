@@ -1,7 +1,7 @@
 // Links in what is written or sent, and links that the user pointed to.
 import { urlsIn } from '../egress/urls.js';
 import type { Evidence, ReadResult } from './evidence.js';
-import { isNamed, isOfUser } from './pointed-records.js';
+import { isNamedByField, isOfUser } from './pointed-records.js';
 import { significantWords } from './significant-words.js';
 
 /** A link or an e-mail address in a text. */
@@ -77,7 +77,8 @@ function sentenceAround(text: string, start: number, end: number): string {
 }
 
 function isReached(evidence: Evidence, result: ReadResult, { sentence, text }: ResultLink): boolean {
-  if (result.records.some((record) => record.fields.some(({ value }) => value === text) && isNamed(evidence, result, record))) return true;
+  if (result.records.some((record) => record.fields.some(({ value }) => value === text) && isNamedByField(evidence, result, record)))
+    return true;
   if (!isOfUser(evidence, result)) return false;
   const shared = new Set(significantWords(sentence).filter((word) => evidence.userWords.has(word)));
   return shared.size >= 2;

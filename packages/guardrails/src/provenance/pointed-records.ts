@@ -109,7 +109,7 @@ export function isNamed(evidence: Evidence, result: ReadResult, record: ResultRe
  * it (`Bob`, `Introductory`); and that sets it apart from most of its siblings. Among records that the user asked for by their words it is
  * enough that it sets it apart from one. A record that stands alone is named by a name, a file or a phrase that the user wrote whole.
  */
-function isNamedByField(evidence: Evidence, result: ReadResult, record: ResultRecord): boolean {
+export function isNamedByField(evidence: Evidence, result: ReadResult, record: ResultRecord): boolean {
   const count = record.siblings.length;
   const most = isOfUser(evidence, result) ? count - 1 : Math.max(1, Math.floor(count / 2));
   const among = standingAmong(record.siblings);
