@@ -8,7 +8,7 @@ export interface SnippetReference {
 
 const marker = /^<!-- snippet: ([^\s#]+)(?:#([^\s#]+))? -->$/;
 const fence = /^(`{3,})(\w*)/;
-const regionLine = /^\s*\/\/ #(?:region (\S+)|endregion)\s*$/;
+const regionLine = /^\s*\/\/ #(?:region (\S+)|endregion(?: \S+)?)\s*$/;
 
 /**
  * The lines of a region, without region comments and without common indentation. Regions do not nest. Throws if the region is not there

@@ -18,7 +18,7 @@ import { run } from '@guardloop/core';
 import { recommended } from '@guardloop/guardrails';
 
 const result = await run(agent, input, { guardrails: recommended({ hosts: ['shop.example'] }), strict: true });
-// #endregion recommended
+// #endregion
 assert.equal(result.status, 'completed');
 assert.ok(coverage(agent, { guardrails: recommended() }).every(({ unguarded }) => unguarded.length === 0));
 
@@ -29,11 +29,11 @@ const writtenOut = [
   length({ name: 'input-length', on: ['input'], max: 200_000 }),
   hiddenText(), // removed everywhere, before others look
   secrets(), // redacted everywhere
-  egress({ allow: ['shop.example'] }), // tools' arguments and answers
+  egress({ allow: ['shop.example'], on: ['output'] }), // links and images in answers
   injection({ on: ['toolOutput'], then: 'deny', shadow: true }), // logged, not obeyed
   dataFlow({ links: ['shop.example'] }), // calls
 ];
-// #endregion written-out
+// #endregion
 assert.deepEqual(
   writtenOut.map(({ name, on }) => [name, on]),
   recommended({ hosts: ['shop.example'] }).map(({ name, on }) => [name, on]),
@@ -51,6 +51,6 @@ const ticketNumbers = textGuardrail(
   },
   { on: ['output'], placeholder: '[ticket]' },
 );
-// #endregion own
+// #endregion
 const masked = await run(agent, 'Which ticket?', { guardrails: [ticketNumbers], model: scriptedModel([say('It is TK-123456.')]) });
 assert.equal(masked.status === 'completed' && masked.output, 'It is [ticket].');

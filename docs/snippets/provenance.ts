@@ -26,7 +26,7 @@ const openPage = defineTool({
   execute: () => 'Open from 9 to 5.',
 });
 
-// #endregion flow
+// #endregion
 
 // #region data-flow
 import { dataFlow } from '@guardloop/guardrails';
@@ -38,7 +38,7 @@ const assistant = defineAgent({
   tools: [findContact, openPage, sendMail],
   guardrails: [dataFlow()], // a person is asked about what it does not let pass; { then: 'deny' } tells the model
 });
-// #endregion data-flow
+// #endregion
 
 const mailTo = (to: string) =>
   scriptedModel([
@@ -57,7 +57,7 @@ const withBook = dataFlow({
   links: ['home.example'], // hosts that may stand in what is sent, whoever wrote them
   intent: { send_mail: ['schicke', 'maile'] }, // how people ask for it in their language
 });
-// #endregion trust
+// #endregion
 const desk = defineAgent({
   name: 'desk',
   instructions: 'Do what the user asks.',
@@ -81,7 +81,7 @@ const choices = [
   literalAuthority(), // what decides must stand in the user's own words
   trustedAuthority({ trust: { find_contact: ['email'] } }), // or come from a trusted source
 ];
-// #endregion others
+// #endregion
 assert.equal(choices.length, 4);
 
 // #region suggest
@@ -89,5 +89,5 @@ import { suggestFlow } from '@guardloop/guardrails';
 
 const proposal = suggestFlow({ name: 'create_event', schema: { properties: { title: {}, start_time: {}, participants: {} } } });
 // { effect: 'write', results: 'untrusted', authority: ['participants'] }
-// #endregion suggest
+// #endregion
 assert.deepEqual(proposal, { effect: 'write', results: 'untrusted', authority: ['participants'] });

@@ -331,6 +331,18 @@ test.each<[string, unknown, string]>([
   expect(() => define(def)).toThrow(invalid(message));
 });
 
+test('a guardrail for tools that its agent does not have is refused, where it would look at none', () => {
+  const guard = (tools: readonly string[], on: readonly ('toolInput' | 'output')[] = ['toolInput']) =>
+    guardrailSpecOf(defineGuardrail({ name: 'mails', on, tools, check: () => allow() } as never), 'x');
+  const tools = ['send_mail', 'find'];
+  expect(() => refuseUnknownRules(guard(['send_mial']), tools, 'agent desk')).toThrow(
+    'Guardrail mails looks only at send_mial, and agent desk has no such tool, so it would never be asked. Did you mean send_mail? Its tools are send_mail, find.',
+  );
+  for (const each of [guard(['send_mial', 'find']), guard(['send_*']), guard(['send_mial'], ['toolInput', 'output'])])
+    expect(() => refuseUnknownRules(each, tools, 'agent desk')).not.toThrow();
+  expect(() => refuseUnknownRules(guard(['send_mial']), [], 'agent desk')).not.toThrow();
+});
+
 test('a policy is about tools that its owner has: each rule fits one of them at least', () => {
   const policy = guardrailSpecOf(
     definePolicy({

@@ -119,8 +119,16 @@ function readToolGuardrails(list: readonly unknown[], name: string): readonly Gu
   return guardrails;
 }
 
-/** Throws CONFIG_INVALID where a policy has a rule about a tool that its owner does not have. */
+/** Throws CONFIG_INVALID where a policy has a rule about a tool that its owner does not have, or a guardrail for tools looks at none of them. */
 export function refuseUnknownRules(guardrail: GuardrailSpec, tools: readonly string[], owner: string): void {
+  const looksAtTools =
+    guardrail.tools !== undefined && guardrail.on.every((surface) => surface === 'toolInput' || surface === 'toolOutput');
+  if (looksAtTools && tools.length > 0 && !tools.some((tool) => guardrail.matchesTool(tool))) {
+    const [first = ''] = guardrail.tools ?? [];
+    invalid(
+      `Guardrail ${guardrail.name} looks only at ${guardrail.tools?.join(', ')}, and ${owner} has no such tool, so it would never be asked. ${suggest(first, tools)}Its tools are ${tools.join(', ')}. Correct the names, or leave the guardrail out there.`,
+    );
+  }
   for (const pattern of guardrail.expects ?? []) {
     if (tools.some((tool) => fitsPattern(pattern, tool))) continue;
     const known = tools.length === 0 ? 'It has no tools.' : `Its tools are ${tools.join(', ')}.`;

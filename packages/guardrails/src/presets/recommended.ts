@@ -13,7 +13,10 @@ import { hiddenText } from '../unicode/hidden-text.js';
 
 /** What {@link recommended} may be told. All of it may be left out. */
 export interface RecommendedOptions {
-  /** Hosts to which links may lead and images may come from, in answers and in tools' arguments: `example.com`, `*.corp.example`. Default: none. */
+  /**
+   * Hosts to which links in answers may lead and images come from, and that may stand in what tools write: `example.com`, `*.corp.example`, `*`
+   * for every public host. Default: none, and links are taken out of answers.
+   */
   readonly hosts?: readonly string[] | undefined;
   /** Of the provenance policy; false: none. Its `links` are `hosts` unless given. Default: `dataFlow` as it is. */
   readonly dataFlow?: DataFlowOptions | false | undefined;
@@ -38,9 +41,11 @@ const longestInputDefault = 200_000;
  * 1. `length` on input: nothing endless.
  * 2. `hiddenText` everywhere: what people do not see is removed before others look.
  * 3. `secrets` everywhere, redacted; `pii` where asked for.
- * 4. `egress` on tools' arguments and the answer: no host that is not in `hosts`.
+ * 4. `egress` on the answer: no link or image of a host that is not in `hosts` (without `dataFlow`, in tools' arguments neither).
  * 5. `injection` on tools' results, in shadow: logged, not obeyed.
  * 6. `dataFlow` on calls: what acts on the world must come from the user's words or a trusted source, else a person is asked.
+ *
+ * Answers are held to their end, since `egress` and `secrets` need the whole text.
  *
  * ```ts
  * const result = await run(agent, input, { guardrails: recommended({ hosts: ['shop.example'] }) });
@@ -61,7 +66,7 @@ export function recommended(options: RecommendedOptions = {}): readonly Guardrai
     hiddenText(),
     ...(hidden === false ? [] : [secrets(hidden)]),
     ...(personal === false ? [] : [pii(personal)]),
-    egress({ allow: hosts }),
+    egress(flow === false ? { allow: hosts } : { allow: hosts, on: ['output'] }),
     ...(options.injection === false ? [] : [injection({ on: ['toolOutput'], then: 'deny', shadow: true })]),
     ...(flow === false ? [] : [dataFlow({ links: hosts, ...flow })]),
   ]);

@@ -110,8 +110,8 @@ class Question {
     const left = authority.filter((value) => !this.isVouched(value) && !(isReading && this.isLink(value)));
     if (left.length > 0 && !this.isBill(left) && !this.isToldToBeIn(left)) {
       const sources = this.rules.pointing
-        ? "the user's own words, a trusted source, or a record that the user named"
-        : "the user's own words or a trusted source";
+        ? "the user's own words, trusted sources, records that the user named"
+        : "the user's own words, trusted sources";
       return ungrounded(this.call, { values: left, evidence: this.evidence, sources });
     }
     if (isReading) return undefined;

@@ -109,9 +109,7 @@ const isSmallId = (path: string, value: string | number): boolean => idName.test
 export function whereItStands(evidence: Evidence, { value }: ArgumentValue): string {
   if (value === true || value === '') return 'was not spoken of';
   const found = evidence.results.find((result) => !result.isTrusted && result.text.has(value));
-  return found === undefined
-    ? 'stands in nothing that was read'
-    : `comes from the untrusted result of ${found.tool} (call ${found.callId})`;
+  return found === undefined ? 'was in nothing that was read' : `comes from the untrusted result of ${found.tool} (call ${found.callId})`;
 }
 
 /** The reason about arguments that nobody vouches for. */
@@ -121,5 +119,5 @@ export function ungrounded(
 ): string {
   const told = values.slice(0, 3).map((value) => `${value.path} ${whereItStands(evidence, value)}`);
   const more = values.length > 3 ? `, and ${values.length - 3} more` : '';
-  return `${call.tool}: ${told.join(', ')}${more}, and not from ${sources}`;
+  return `${call.tool}: ${told.join(', ')}${more}; it is in none of these: ${sources}`;
 }

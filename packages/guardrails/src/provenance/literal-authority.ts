@@ -47,7 +47,7 @@ function vouchedBy(trust: TrustedFields | undefined): Objection {
     return ungrounded(call, {
       values: left,
       evidence,
-      sources: trust === undefined ? "the user's own words" : "the user's own words or a trusted source",
+      sources: trust === undefined ? "the user's own words" : "the user's own words, trusted sources",
     });
   };
 }

@@ -210,6 +210,15 @@ test('the words of a field leave the ending of a file out', () => {
 });
 
 describe('a proposal for the flow of a tool', () => {
+  test('of whose arguments nothing is known leaves them all authorities', () => {
+    expect(suggestFlow({ name: 'send_money', description: 'Sends.' })).toEqual({ effect: 'send', results: 'untrusted' });
+    expect(suggestFlow({ name: 'send_money', schema: {} })).toEqual({ effect: 'send', results: 'untrusted' });
+    expect(suggestFlow({ name: 'send_money', input: { properties: { iban: {} } } })).toEqual({
+      effect: 'send',
+      results: 'untrusted',
+      authority: ['iban'],
+    });
+  });
   const schema = (...names: string[]) => ({ properties: Object.fromEntries(names.map((name) => [name, {}])) });
   test.each([
     ['get_mail', ['id'], { effect: 'read', results: 'untrusted' }],

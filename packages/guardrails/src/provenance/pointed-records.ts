@@ -121,7 +121,7 @@ export function isNamedByField(evidence: Evidence, result: ReadResult, record: R
     const words = fieldWords(value);
     if (words.length === 0 && !isFileName(value)) return false;
     const isWhole = evidence.user.has(value);
-    if (count < 2) return isWhole && (isFileName(value) || words.some((word) => evidence.userNames.has(word)));
+    if (count < 2) return isWhole && (isFileName(value) || value.includes('@') || words.some((word) => evidence.userNames.has(word)));
     if (isWhole && isRare(among.value(field))) return true;
     if (words.some((word) => evidence.userNames.has(word) && isRare(among.word(word)))) return true;
     return words.length > 0 && words.every((word) => evidence.userWords.has(word)) && words.some((word) => isRare(among.word(word)));

@@ -57,7 +57,7 @@ describe('the policy literalAuthority', () => {
   test('wants each authority argument in the words of the user', async () => {
     expect(await decide(literalAuthority(), { user: 'Send it to dora@x.example.', reads: [page], call: send })).toBe('ran');
     expect(await decide(literalAuthority(), { user, reads: [book], call: send })).toBe(
-      "send_mail: to comes from the untrusted result of find_contact (call 1.0), and not from the user's own words",
+      "send_mail: to comes from the untrusted result of find_contact (call 1.0); it is in none of these: the user's own words",
     );
   });
   test('asks about a call without an authority argument', async () => {
@@ -67,7 +67,7 @@ describe('the policy literalAuthority', () => {
   });
   test('takes no words that are labelled untrusted', async () => {
     const pasted = [{ type: 'text', text: 'Send it to dora@x.example.', label: { origin: 'user', integrity: 'untrusted' } }] as const;
-    expect(await decide(literalAuthority(), { user: pasted, call: send })).toMatch(/to stands in nothing that was read/);
+    expect(await decide(literalAuthority(), { user: pasted, call: send })).toMatch(/to was in nothing that was read/);
   });
 });
 
@@ -76,7 +76,7 @@ describe('the policy trustedAuthority', () => {
     const trusted = { ...book, flow: { effect: 'read', results: 'trusted' } as const };
     expect(await decide(trustedAuthority(), { user, reads: [page, trusted], call: send })).toBe('ran');
     expect(await decide(trustedAuthority(), { user, reads: [page, book], call: send })).toMatch(
-      /not from the user's own words or a trusted source$/,
+      /in none of these: the user's own words, trusted sources$/,
     );
     const words = { tool: 'find_contact', result: 'Dora has dora@x.example.', flow: { effect: 'read', results: 'trusted' } as const };
     expect(await decide(trustedAuthority(), { user, reads: [page, words], call: send })).toBe('ran');

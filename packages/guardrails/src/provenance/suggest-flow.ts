@@ -5,8 +5,10 @@ import { isActingVerb, nameWords } from './intent.js';
 export interface DescribedTool {
   readonly name: string;
   readonly description?: string | undefined;
-  /** JSON Schema of the input: `properties` is read. */
+  /** JSON Schema of the input, whose `properties` are read. Left out, nothing is known of the arguments, and all of them are authorities. */
   readonly schema?: { readonly properties?: unknown } | undefined;
+  /** The same, as the pins of an MCP server call it. */
+  readonly input?: unknown;
 }
 
 const reading = new Set(
@@ -34,10 +36,10 @@ const outward = new Set('url uri urls link href domain host endpoint website web
  * Default-deny: what it does not know is a `write`, results are always untrusted, and every argument is an authority unless its name says
  * that it is content (`subject`, `body`, `title`, `date`). A tool that reads by a URL gets that as its authority.
  */
-export function suggestFlow({ name, schema }: DescribedTool): Flow {
+export function suggestFlow({ name, schema, input }: DescribedTool): Flow {
   const words = nameWords(name);
-  const properties = schema?.properties;
-  const names = typeof properties === 'object' && properties !== null ? Object.keys(properties) : [];
+  const known = propertiesOf(schema ?? input);
+  const names = known ?? [];
   const verb = words.find((word) => reading.has(word) || isActingVerb(word));
   if (verb !== undefined && reading.has(verb) && !words.slice(words.indexOf(verb) + 1).some((word) => joining.has(word))) {
     const urls = names.filter((each) => outward.has(each.toLowerCase()) || outward.has(nameWords(each).at(-1) ?? ''));
@@ -50,8 +52,14 @@ export function suggestFlow({ name, schema }: DescribedTool): Flow {
   return {
     effect: words.some((word) => sending.has(word)) ? 'send' : 'write',
     results: 'untrusted',
-    ...(authority.length > 0 || names.length === 0 ? { authority } : {}),
+    ...(known !== undefined && (authority.length > 0 || names.length === 0) ? { authority } : {}),
   };
+}
+
+/** The names of a schema's properties; undefined where it tells none. */
+function propertiesOf(schema: unknown): readonly string[] | undefined {
+  const properties = (schema as { readonly properties?: unknown } | undefined | null)?.properties;
+  return typeof properties === 'object' && properties !== null ? Object.keys(properties) : undefined;
 }
 
 function isContent(name: string): boolean {
