@@ -14,7 +14,19 @@ import { approvePins, mcpServer, pinsOf } from '@guardloop/mcp';
 
 const first = await mcpServer({ name: 'notes', ...program });
 await writeFile(file, JSON.stringify(pinsOf(first), undefined, 2)); // read it, and commit it beside the code
+
 // #endregion
+
+// #region flow
+import { suggestFlow } from '@guardloop/guardrails';
+
+const proposals = pinsOf(first).tools.map((pin) => [pin.name, suggestFlow({ name: pin.name, schema: pin.input })] as const);
+console.log(JSON.stringify(Object.fromEntries(proposals), undefined, 2)); // { "read_note": { "effect": "read", … } }
+// #endregion
+assert.deepEqual(Object.fromEntries(proposals), {
+  read_note: { effect: 'read', results: 'untrusted' },
+  write_note: { effect: 'write', results: 'untrusted' },
+});
 
 // #region use
 const pins = JSON.parse(await readFile(file, 'utf8')) as Pins;

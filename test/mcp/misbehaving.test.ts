@@ -93,6 +93,29 @@ describe('one dead server', () => {
   it('that cannot be started says so, without its command', async () => {
     const failure = mcpServer({ name: 'x', command: '/nowhere/secret-program', args: ['--token', 'hush'] });
     await expect(failure).rejects.toThrow('Server x cannot be started: there is no such command.');
+    const elsewhere = mcpServer({ name: 'x', command: process.execPath, cwd: '/nowhere/secret-folder' });
+    await expect(elsewhere).rejects.toThrow('Server x cannot be started: its `cwd` is no folder that is there.');
+  });
+
+  it('whose program ends before it is ready says how, and where its words are', async () => {
+    const program = { name: 'x', command: process.execPath };
+    await expect(mcpServer({ ...program, args: ['-e', 'process.exit(3)'] })).rejects.toThrow(
+      "Server x cannot be connected: its program ended with code 3 before it was ready. Give `stderr: 'inherit'` to see what it writes about it.",
+    );
+    const words: string[] = [];
+    const missing = mcpServer({ ...program, args: ['/nowhere/script.js'], stderr: (text) => void words.push(text) });
+    await expect(missing).rejects.toThrow(
+      'Server x cannot be connected: its program ended with code 1 before it was ready. What it wrote about it went to `stderr`.',
+    );
+    expect(words.join('')).toContain('Cannot find module');
+    await expect(mcpServer({ ...program, args: ['-e', "process.kill(process.pid, 'SIGKILL')"] })).rejects.toThrow('was ended by SIGKILL');
+  });
+
+  it('that listens nowhere cannot be reached', async () => {
+    const server = await fakeServer({ tools: () => [] });
+    await server.close();
+    await expect(mcpServer({ name: 'x', url: server.url })).rejects.toThrow('Server x cannot be reached.');
+    await expect(mcpServer({ name: 'x', url: 'http://127.0.0.1:1/mcp' })).rejects.toThrow('Server x cannot be reached.');
   });
 });
 

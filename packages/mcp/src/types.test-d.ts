@@ -1,7 +1,7 @@
 import type { JsonObject, Model, Tool } from '@guardloop/core';
-import { defineAgent, withContext } from '@guardloop/core';
+import { allow, defineAgent, withContext } from '@guardloop/core';
 import { describe, expectTypeOf, it } from 'vitest';
-import type { McpServer, Pins } from './index.js';
+import type { McpServer, McpServerOptions, McpWarning, Pins } from './index.js';
 import { approvePins, mcpServer, mcpTools, pinsOf, serveAgent } from './index.js';
 
 declare const server: McpServer;
@@ -29,6 +29,32 @@ describe('types', () => {
     void mcpServer({ name: 'x', command: 'node', flow: { a: { effect: 'delete' } } });
     // @ts-expect-error what a program does not take
     void mcpServer({ name: 'x', command: 'node', headers: {} });
+  });
+
+  it('a program or a place that is spread in leaves the types of the other options', () => {
+    const program = { command: 'node', args: ['a'] };
+    expectTypeOf(mcpServer({ name: 'x', ...program, stderr: 'inherit' })).resolves.toEqualTypeOf<McpServer>();
+    void mcpServer({ name: 'x', ...program, stderr: (text) => expectTypeOf(text).toEqualTypeOf<string>(), hints: 'trust' });
+    void mcpServer({
+      name: 'x',
+      ...program,
+      checkDescription: (text, where) => {
+        expectTypeOf([text, where]).toEqualTypeOf<string[]>();
+        return allow();
+      },
+      onWarning: (warning) => expectTypeOf(warning).toEqualTypeOf<McpWarning>(),
+    });
+    const place = { url: 'https://x.example/mcp' };
+    void mcpServer({
+      name: 'x',
+      ...place,
+      headers: () => ({}),
+      fetch: (url, init) => fetch(url, init),
+      onWarning: (warning) => expectTypeOf(warning).toEqualTypeOf<McpWarning>(),
+    });
+    expectTypeOf(mcpServer({ name: 'x', ...program } as McpServerOptions)).resolves.toEqualTypeOf<McpServer>();
+    // @ts-expect-error both
+    void mcpServer({ name: 'x', ...program, ...place });
   });
 
   it('pins are plain JSON, of any server', () => {

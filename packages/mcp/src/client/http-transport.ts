@@ -42,8 +42,9 @@ const notConnected: ReadonlySet<string> = new Set([
 function wasNotConnected(thrown: unknown): boolean {
   let at: unknown = thrown;
   for (let depth = 0; depth < 5 && typeof at === 'object' && at !== null; depth += 1) {
-    const { code, errors, cause } = at as { readonly code?: unknown; readonly errors?: unknown; readonly cause?: unknown };
-    if (typeof code === 'string' && notConnected.has(code)) return true;
+    const { code, message, errors, cause } = at as Readonly<Record<'code' | 'message' | 'errors' | 'cause', unknown>>;
+    // `fetch` goes to no port of another protocol (1, 22, 25 and so on), and gives no code for it.
+    if ((typeof code === 'string' && notConnected.has(code)) || message === 'bad port') return true;
     if (Array.isArray(errors) && errors.length > 0 && errors.every(wasNotConnected)) return true;
     at = cause;
   }

@@ -8,7 +8,7 @@ import { listAll } from './listing.js';
 import type { McpTool } from './offer.js';
 import { offerTool } from './offer.js';
 import { opener } from './opener.js';
-import type { McpServerOptions, McpWarning } from './options.js';
+import type { LocalServerOptions, McpServerOptions, McpWarning, RemoteServerOptions } from './options.js';
 import { checkOptions, invalid } from './options.js';
 import type { Pin } from './pins.js';
 import { readPins } from './pins.js';
@@ -64,6 +64,9 @@ const defaults = { connectTimeoutMs: 10_000, requestTimeoutMs: 60_000, maxMessag
  * Connects a server, looks at its tools, and offers those that are allowed, approved and fit to be read. Rejects with CONFIG_INVALID for wrong
  * options, and with `McpUnavailable` where the server cannot be connected or does not list its tools, unless `onUnavailable` is `skip`.
  */
+export function mcpServer<C = unknown>(options: LocalServerOptions<C>): Promise<McpServer<C>>;
+export function mcpServer<C = unknown>(options: RemoteServerOptions<C>): Promise<McpServer<C>>;
+export function mcpServer<C = unknown>(options: McpServerOptions<C>): Promise<McpServer<C>>;
 export async function mcpServer<C = unknown>(options: McpServerOptions<C>): Promise<McpServer<C>> {
   checkOptions(options);
   const pins = options.pins === undefined ? undefined : await readPins(options.pins, options.name);

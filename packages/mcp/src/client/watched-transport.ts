@@ -32,6 +32,9 @@ export class WatchedTransport implements Transport {
   onidle: (() => void) | undefined;
   /** Says of a request that could not be sent why, where the way below knows better than what it threw. */
   explain: ((id: RequestId) => RequestFailure | undefined) | undefined;
+  /** Says how the way ended, where the way below knows. `wasReady`: something had come over it. */
+  ending: ((wasReady: boolean) => string) | undefined;
+  private hasReceived = false;
 
   constructor(inner: Transport, serverName: string) {
     this.inner = inner;
@@ -52,7 +55,10 @@ export class WatchedTransport implements Transport {
   }
 
   start(): Promise<void> {
-    this.inner.onmessage = (message, extra) => this.receive(message, extra);
+    this.inner.onmessage = (message, extra) => {
+      this.hasReceived = true;
+      this.receive(message, extra);
+    };
     this.inner.onerror = (error) => this.onerror?.(error);
     this.inner.onclose = () => this.end();
     return this.inner.start();
@@ -98,7 +104,8 @@ export class WatchedTransport implements Transport {
 
   private end(): void {
     this.isOver = true;
-    for (const id of [...this.pending]) this.fail(id, new RequestFailure('lost', `The connection to server ${this.serverName} was lost.`));
+    const words = this.ending?.(this.hasReceived) ?? `The connection to server ${this.serverName} was lost.`;
+    for (const id of [...this.pending]) this.fail(id, new RequestFailure('lost', words));
     const told = this.onclose;
     delete this.onclose;
     told?.();
