@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+// #region tool
 import { defineAgent, defineTool, run, withContext } from '@guardloop/core';
 import { callTool, say, scriptedModel } from '@guardloop/testing';
 import { z } from 'zod';
@@ -7,9 +8,10 @@ const refundOrder = defineTool({
   name: 'refund_order',
   description: 'Refunds an order, in cents.',
   input: z.object({ orderId: z.string(), cents: z.number(), note: z.string().optional() }),
-  flow: { effect: 'send', authority: ['orderId', 'cents'] },
+  flow: { effect: 'send', results: 'trusted', authority: ['orderId', 'cents'] },
   execute: ({ cents }) => ({ refunded: cents }),
 });
+// #endregion
 const findOrder = defineTool({
   name: 'find_order',
   description: 'Finds an order.',
@@ -48,7 +50,7 @@ const agentOf = (cents: readonly number[]) =>
   withContext<{ readonly userId: string }>().defineAgent({
     name: 'desk',
     instructions: '',
-    model: scriptedModel([cents.map((each) => callTool('refund_order', { orderId: `o${each}`, cents: each })), say('Done.')]),
+    model: scriptedModel([...cents.map((each) => callTool('refund_order', { orderId: `o${each}`, cents: each })), say('Done.')]),
     tools: [findOrder, refundOrder],
     guardrails: [policy],
   });

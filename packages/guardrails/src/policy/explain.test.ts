@@ -136,6 +136,25 @@ describe('an explanation', () => {
     expect(told.rules[0]?.conditions).toEqual([{ path: 'rules[0].when.cel', expects: 'input.a == 1', holds: 'failed' }]);
   });
 
+  it('of a policy with a context says that the call has none', () => {
+    const call = { tool: 'refund_order', input: { cents: 500 } };
+    expect(() => explainPolicy(policy, call as never)).toThrow(
+      "explainPolicy(…): the call has no context, and the policy's `context` cannot do without one. Give the run's: { tool, input, context }.",
+    );
+    const own = new Error('of the selection');
+    const failing = policyFrom<{ readonly userId: string }>(
+      { name: 'p', rules: [], otherwise: 'deny' },
+      {
+        context: () => {
+          throw own;
+        },
+      },
+    );
+    expect(() => explainPolicy(failing, { ...call, context })).toThrow(own);
+    const patient = policyFrom({ name: 'p', rules: [], otherwise: 'deny' }, { context: (given) => ({ given: typeof given }) });
+    expect(explainPolicy(patient, call).action).toBe('deny');
+  });
+
   it('is given of what `policyFrom` made, and of nothing else', () => {
     const other = defineGuardrail({ name: 'x', on: ['toolInput'], check: () => ({ action: 'allow' }) });
     expect(() => explainPolicy(other, { tool: 'x', input: {} })).toThrow('explainPolicy was given what `policyFrom` did not make.');

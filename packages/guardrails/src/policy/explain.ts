@@ -1,4 +1,5 @@
 import type { GuardInfo, Guardrail, PolicyAction, ResolvedFlow, RunCall } from '@guardloop/core';
+import { optionFault } from '@guardloop/core/model';
 import type { Node } from './condition.js';
 import { CelFault, decide } from './decide.js';
 import type { CountedCall, Decision, Outcome } from './judge.js';
@@ -9,8 +10,7 @@ import type { Rule } from './read-policy.js';
 import type { Truth } from './truth.js';
 import { expectation } from './words.js';
 
-/** A call to be explained, as far as the policy looks at it. */
-export interface CallToExplain<C = unknown> {
+interface ExplainedCall {
   readonly tool: string;
   /** Its arguments. */
   readonly input: unknown;
@@ -22,13 +22,13 @@ export interface CallToExplain<C = unknown> {
   readonly call?: 'trusted' | 'untrusted' | undefined;
   readonly agent?: string | undefined;
   readonly untrustedReads?: GuardInfo['untrustedReads'] | undefined;
-  /** The run's context, of which the policy's `context` picks. */
-  readonly context?: C | undefined;
   /** The other calls of the run. Default: none. */
   readonly calls?: readonly Pick<RunCall, 'tool' | 'input'>[] | undefined;
   /** Milliseconds since 1970. Default: now. */
   readonly at?: number | undefined;
 }
+/** A call to be explained, as far as the policy looks at it. `context`: the run's, of which the policy's `context` picks; needed where that is typed. */
+export type CallToExplain<C = unknown> = ExplainedCall & (unknown extends C ? { readonly context?: C } : { readonly context: C });
 /** What came of one condition. */
 export interface ExplainedCondition {
   /** `rules[0].when.all[1].atMost`. */
@@ -70,7 +70,7 @@ export interface PolicyExplanation {
 /**
  * Which rule of a policy would answer a call, and why: every rule with every condition that was asked. Names and expectations only: no value
  * of the call stands in it. Limits of a run are counted in `calls`; limits over time are taken to be open, and said to be. Nothing is counted.
- * Throws CONFIG_INVALID for what `policyFrom` did not make, and what the policy's `context` throws.
+ * Throws CONFIG_INVALID for what `policyFrom` did not make, and where the policy's `context` throws without a context; else what that throws.
  */
 export function explainPolicy<C>(policy: Guardrail<C, 'toolInput'>, call: CallToExplain<C>): PolicyExplanation {
   const { plan, dead, selectContext } = behind(policy, 'explainPolicy');
@@ -115,7 +115,7 @@ function countedCall<C>(call: CallToExplain<C>, selectContext: ((context: never)
     call: call.call ?? view,
     agent,
     untrustedReads,
-    context: selectContext?.(call.context as never),
+    context: contextOf(call.context, selectContext),
     calls: calls.map(({ tool: name, input: given }, index) => ({
       run: '',
       callId: `0.${index}`,
@@ -125,6 +125,19 @@ function countedCall<C>(call: CallToExplain<C>, selectContext: ((context: never)
     })),
     now: at,
   };
+}
+
+function contextOf(given: unknown, selectContext: ((context: never) => object) | undefined): unknown {
+  if (selectContext === undefined) return undefined;
+  try {
+    return selectContext(given as never);
+  } catch (thrown) {
+    if (given !== undefined) throw thrown;
+    throw optionFault(
+      'explainPolicy(…)',
+      "the call has no context, and the policy's `context` cannot do without one. Give the run's: { tool, input, context }.",
+    );
+  }
 }
 
 /** Each condition that has none in it, once, as it is asked by itself. */

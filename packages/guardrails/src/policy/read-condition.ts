@@ -2,7 +2,7 @@ import type { CallFact, CelProgram, Node, Reference, Selector } from './conditio
 import type { Place } from './fault.js';
 import { at, choiceAt, fault, flagAt, isPlainObject, listAt, meant, textAt, told } from './fault.js';
 import { readPath } from './field-path.js';
-import { readAgentNames, readToolNames } from './tool-names.js';
+import { readAgentNames, readReadTools } from './tool-names.js';
 import type { TestName } from './value-tests.js';
 import { referenceOf, testKinds, testNames } from './value-tests.js';
 import { readWindow } from './window.js';
@@ -132,7 +132,7 @@ class ConditionReader {
       case 'declared':
         return factNode(name, [flagAt(given, place)], path);
       case 'untrustedReads':
-        return { kind: 'reads', path, of: typeof given === 'boolean' ? given : readToolNames(given, place) };
+        return { kind: 'reads', path, of: typeof given === 'boolean' ? given : readReadTools(given, place) };
       case 'agent':
         return { kind: 'agent', path, of: readAgentNames(given, place) };
       case 'only':

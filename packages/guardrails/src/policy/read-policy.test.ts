@@ -79,6 +79,21 @@ otherwise: { then: deny, reason: 'Only refunds are made here.' }
   test.each<[what: string, source: PolicyData | string, message: string]>([
     ['no object', [] as never, 'The policy: a list is no policy. Give an object with name, rules and otherwise, or its JSON or YAML.'],
     ['text of a list', '[1]', 'The policy: a list is no policy.'],
+    [
+      'the name of a file',
+      './refunds.yaml',
+      'The policy: "./refunds.yaml" is no policy. Give an object with name, rules and otherwise, or its JSON or YAML. No file is read here: give the file\'s text.',
+    ],
+    [
+      'a word of YAML 1.1 for true',
+      'name: p\nrules: [{ tool: pay, when: { untrustedReads: yes }, then: ask }]\notherwise: deny',
+      'Policy p: rules[0].when.untrustedReads: "yes" is a text here, not true. Write true, without quotes; or [yes] for a tool of that name.',
+    ],
+    [
+      'a word of YAML 1.1 for false',
+      'name: p\nrules: [{ tool: pay, when: { untrustedReads: Off }, then: ask }]\notherwise: deny',
+      'rules[0].when.untrustedReads: "Off" is a text here, not false.',
+    ],
     ['an unknown part', policy({ rulez: [] }), 'Policy refunds: unknown part of a policy rulez; did you mean rules?'],
     ['no name', policy({ name: undefined }), 'The policy: name: undefined is no text of 1 to 200 characters.'],
     ['rules that are none', policy({ rules: 'all' }), 'Policy refunds: rules: "all" is no list of at most 1000 rules. It may be empty.'],

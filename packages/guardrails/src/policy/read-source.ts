@@ -11,8 +11,10 @@ const deepest = 40;
 /** The plain value of a policy, given as a value or as JSON or YAML text. Throws CONFIG_INVALID. */
 export function readSource(source: unknown, place: Place): unknown {
   const value = typeof source === 'string' ? parseText(source, place) : source;
-  if (!isPlainObject(value))
-    fault(place, `${told(value)} is no policy. Give an object with name, rules and otherwise, or its JSON or YAML.`);
+  if (!isPlainObject(value)) {
+    const hint = typeof value === 'string' && /\.(?:ya?ml|json)$/i.test(value) ? " No file is read here: give the file's text." : '';
+    fault(place, `${told(value)} is no policy. Give an object with name, rules and otherwise, or its JSON or YAML.${hint}`);
+  }
   return copyPlain(value, place);
 }
 

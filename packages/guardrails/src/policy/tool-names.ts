@@ -22,6 +22,26 @@ export function readToolNames(value: unknown, place: Place): readonly string[] {
   return list as readonly string[];
 }
 
+const switches: ReadonlyMap<string, boolean> = new Map([
+  ['yes', true],
+  ['on', true],
+  ['true', true],
+  ['no', false],
+  ['off', false],
+  ['false', false],
+]);
+
+/** As {@link readToolNames}, where true or false could stand too: a word for one of them that YAML reads as a text is no name of a tool. */
+export function readReadTools(value: unknown, place: Place): readonly string[] {
+  const meant = typeof value === 'string' ? switches.get(value.toLowerCase()) : undefined;
+  if (meant !== undefined)
+    fault(
+      place,
+      `${told(value)} is a text here, not ${meant}. Write ${meant}, without quotes; or [${String(value)}] for a tool of that name.`,
+    );
+  return readToolNames(value, place);
+}
+
 /** Names of agents, which may hold anything. */
 export function readAgentNames(value: unknown, place: Place): readonly string[] {
   const list: readonly unknown[] = Array.isArray(value) ? value : [value];

@@ -27,6 +27,9 @@ expectTypeOf(policyFrom(policy)).toEqualTypeOf<Guardrail<unknown, 'toolInput'>>(
 const of = policyFrom(policy, { context: ({ userId }: { readonly userId: string }) => ({ userId }) });
 expectTypeOf(of).toEqualTypeOf<Guardrail<{ readonly userId: string }, 'toolInput'>>();
 explainPolicy(of, { tool: 'pay', input: {}, context: { userId: 'u1' } });
+// @ts-expect-error the policy reads a context
+explainPolicy(of, { tool: 'pay', input: {} });
+explainPolicy(policyFrom(policy), { tool: 'pay', input: {} });
 // @ts-expect-error the policy reads another context
 explainPolicy(of, { tool: 'pay', input: {}, context: { user: 'u1' } });
 // @ts-expect-error no such answer
