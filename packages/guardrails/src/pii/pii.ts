@@ -49,11 +49,16 @@ export function piiKinds(): readonly {
  * without a form of their own count only near a word that says what they are. Throws CONFIG_INVALID for options that make no sense.
  */
 export function pii<const S extends Surface = Surface>(options: PiiOptions<S> = {}): Guardrail<unknown, S> {
-  return textGuardrail({ name, find: findPii(options).find, then: 'redact', window, options: ownOptions }, options);
+  const { find, kinds } = search(options);
+  return textGuardrail({ name, find, kinds, then: 'redact', window, options: ownOptions }, options);
 }
 
 /** Of {@link pii}: its search alone. Throws CONFIG_INVALID. */
 export function findPii(options: Pick<PiiOptions, (typeof ownOptions)[number]> = {}): { readonly find: FindInText } {
+  return { find: search(options).find };
+}
+
+function search(options: Pick<PiiOptions, (typeof ownOptions)[number]>): { readonly find: FindInText; readonly kinds: readonly string[] } {
   const where = `${name}(…)`;
   const regions = readRegions(where, options.regions);
   const isChosen = readChoice(where, options);
@@ -62,7 +67,7 @@ export function findPii(options: Pick<PiiOptions, (typeof ownOptions)[number]> =
   const kinds = (builtInKinds as readonly PiiKind[]).filter((kind) => isChosen(kind) && isHere(kind));
   const read = new Set<string>(readKinds.filter(isChosen).map(({ id }) => id));
   const find = piiFinder({ kinds, read, phoneRegions: regions ?? [] });
-  return { find: (text, place) => covering(find(text, place)) };
+  return { find: (text, place) => covering(find(text, place)), kinds: [...kinds.map(({ id }) => id), ...read] };
 }
 
 function readRegions(where: string, given: unknown): readonly string[] | undefined {

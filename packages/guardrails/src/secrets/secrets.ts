@@ -58,13 +58,22 @@ export function secretKinds(): readonly { readonly id: SecretKindId; readonly wo
  * another answer). A text in JSON is read with its field's name. Throws CONFIG_INVALID for options that make no sense.
  */
 export function secrets<const S extends Surface = Surface>(options: SecretsOptions<S> = {}): Guardrail<unknown, S> {
-  const { find, window } = findSecrets(options);
-  return textGuardrail({ name, find, then: 'redact', window, options: ownOptions }, options);
+  const { find, kinds, window } = search(options);
+  return textGuardrail({ name, find, kinds, then: 'redact', window, options: ownOptions }, options);
 }
 
 /** Of {@link secrets}: its search alone, and how far it looks. Throws CONFIG_INVALID. */
 export function findSecrets(options: Pick<SecretsOptions, (typeof ownOptions)[number]> = {}): {
   readonly find: FindInText;
+  readonly window: number | undefined;
+} {
+  const { find, window } = search(options);
+  return { find, window };
+}
+
+function search(options: Pick<SecretsOptions, (typeof ownOptions)[number]>): {
+  readonly find: FindInText;
+  readonly kinds: readonly string[];
   readonly window: number | undefined;
 } {
   const where = `${name}(…)`;
@@ -81,7 +90,8 @@ export function findSecrets(options: Pick<SecretsOptions, (typeof ownOptions)[nu
   const isAllowed = readAllow(where, options.allow);
   const find: FindInText = (text, place) =>
     covering(withEncoded.flatMap((find) => find(text, place)).filter(({ start, end }) => !isAllowed(text.slice(start, end))));
-  return { find, window: isLong || own.length > 0 ? undefined : longestShortSecret + 124 };
+  const kinds = [...chosen, ...own].map(({ id }) => id);
+  return { find, kinds: [...kinds, ...written], window: isLong || own.length > 0 ? undefined : longestShortSecret + 124 };
 }
 
 function readFlag(where: string, option: string, value: unknown): boolean {

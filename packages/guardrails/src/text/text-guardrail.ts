@@ -43,6 +43,8 @@ export interface TextGuardrailKind {
    * surface, answers flow through it instead of waiting for their end. Left out: it needs the whole text.
    */
   readonly window?: number | undefined;
+  /** All kinds that `find` may give. Left out: any. */
+  readonly kinds?: readonly string[] | undefined;
   /** Names of the options that this kind has beside the common ones. */
   readonly options?: readonly string[] | undefined;
 }

@@ -1,5 +1,5 @@
-import type { Allow, GuardInfo, Rewrite, Span, Subject } from '@guardloop/core';
-import { allow, rewrite } from '@guardloop/core';
+import type { Allow, GuardInfo, Rewrite, Span, Subject, ToolInputSubject, Verdict } from '@guardloop/core';
+import { allow, deny, rewrite } from '@guardloop/core';
 import type { FindInText } from '../text/finding.js';
 import { jsonStrings } from '../text/json-strings.js';
 import { isJson } from '../text/text-guardrail.js';
@@ -8,6 +8,8 @@ import type { HiddenSpan, Hiding } from './hide.js';
 import { hiddenIn } from './hide.js';
 import type { PlaceholderLike } from './placeholders.js';
 import { placeholdersLike } from './placeholders.js';
+import type { Fields } from './restore.js';
+import { faultInInput } from './restore.js';
 
 /** What the guardrail of a vault works with. */
 export interface Guarding<C> {
@@ -15,13 +17,24 @@ export interface Guarding<C> {
   conversationOf(info: { readonly context: C; readonly run: string }): Promise<Conversation>;
   /** Whether what a tool gives was hidden already, or may hold placeholders of the vault. */
   keepsPlaceholders(tool: string): boolean;
+  /** The fields that tools of this name restore, one entry for each such tool. */
+  restoredFields(tool: string): readonly Fields[];
   /** Of the guardrail; undefined: answers are held. */
   readonly window: number | undefined;
 }
 
-/** Puts away what stands in a subject. Rejects, which refuses, where the store or a finder fails. */
-export async function hideIn<C>(guarding: Guarding<C>, subject: Subject, info: GuardInfo<C>): Promise<Allow | Rewrite<readonly Span[]>> {
+/**
+ * Puts away what stands in a subject. Refuses a call that would fail for a placeholder in it, before anybody is asked about it. Rejects, which
+ * refuses, where the store or a finder fails.
+ */
+export async function hideIn<C>(
+  guarding: Guarding<C>,
+  subject: Subject,
+  info: GuardInfo<C>,
+): Promise<Allow | Verdict<'toolInput'> | Rewrite<readonly Span[]>> {
   const conversation = await guarding.conversationOf(info);
+  const fault = subject.surface === 'toolInput' ? faultOfCall(conversation, subject, guarding) : undefined;
+  if (fault !== undefined) return deny(fault);
   const { find, window, keepsPlaceholders } = guarding;
   const keeps = keeping(conversation, subject, { messages: info.messages, keepsPlaceholders });
   const mayFlow = window !== undefined && subject.surface === 'output' && !subject.final;
@@ -34,6 +47,16 @@ export async function hideIn<C>(guarding: Guarding<C>, subject: Subject, info: G
     spans.map(({ start, end, with: words }) => ({ start, end, with: words })),
     reasonOf(spans),
   );
+}
+
+/** Of several tools of one name any may be the one that is called: what one of them takes is left to it. */
+function faultOfCall(
+  conversation: Conversation,
+  { tool, input }: ToolInputSubject,
+  { restoredFields }: Pick<Guarding<never>, 'restoredFields'>,
+): string | undefined {
+  const faults = restoredFields(tool).map((fields) => faultInInput(conversation, input, fields));
+  return faults.includes(undefined) ? undefined : faults[0];
 }
 
 function reasonOf(spans: readonly HiddenSpan[]): string {

@@ -1,9 +1,11 @@
 import type { AroundInfo, Route, Tool } from '@guardloop/core';
 import { aroundTool, toolError } from '@guardloop/core';
-import { optionFault } from '@guardloop/core/model';
+import { optionFault, suggest } from '@guardloop/core/model';
 import type { Conversation } from './conversation.js';
 import { isPlain } from './is-plain.js';
+import type { PlaceholderLike } from './placeholders.js';
 import { placeholdersLike } from './placeholders.js';
+import { argumentsOf } from './tool-arguments.js';
 
 /** Names of a tool's arguments; any text where the type of its input is not known. */
 export type FieldOf<I> = unknown extends I ? string : I extends object ? keyof I & string : string;
@@ -22,27 +24,56 @@ interface Restoring<C> {
   /** Where nothing is to be waited for. */
   readyConversation(info: { readonly context: C; readonly run: string }): Conversation | undefined;
   hide(conversation: Conversation, text: string): string | Promise<string>;
+  /** Kinds of values that there can be; undefined: not known. */
+  readonly kinds: ReadonlySet<string> | undefined;
 }
 
 /** `undefined`: all kinds. */
-type Fields = ReadonlyMap<string, ReadonlySet<string> | undefined>;
+export type Fields = ReadonlyMap<string, ReadonlySet<string> | undefined>;
 
-/** A tool of the same type that is given values for placeholders, and whose results have placeholders for values. */
+/** A tool of the same type that is given values for placeholders, and whose results have placeholders for values; and the fields that it restores. */
 export function restoring<K, C, N extends string, I, A extends Route>(
   by: Restoring<K>,
   tool: Tool<C, N, I, A>,
   options: RestoreOptions,
-): Tool<C & K, N, I, A> {
+): { readonly made: Tool<C & K, N, I, A>; readonly fields: Fields } {
   const where = `vault.restore(${typeof tool?.name === 'string' ? tool.name : '…'})`;
   const fields = readFields(where, options);
-  return aroundTool<C, N, I, A, K>(tool, {
+  const made = aroundTool<C, N, I, A, K>(tool, {
     input: async (input, info: AroundInfo<K>) => restoreFields(await by.conversationOf(info), input, fields),
     text: (text, info: AroundInfo<K>) => {
       const ready = by.readyConversation(info);
       return ready === undefined ? by.conversationOf(info).then((conversation) => by.hide(conversation, text)) : by.hide(ready, text);
     },
   });
+  checkFields(where, fields, { names: argumentsOf(tool), kinds: by.kinds });
+  return { made, fields };
 }
+
+function checkFields(
+  where: string,
+  fields: Fields,
+  { names, kinds: known }: { readonly names: readonly string[] | undefined; readonly kinds: ReadonlySet<string> | undefined },
+): void {
+  for (const [name, kinds] of fields) {
+    if (names !== undefined && !names.includes(name))
+      throw optionFault(
+        where,
+        `fields names ${name}, which is no argument of the tool. ${suggest(name, names)}Its arguments are ${names.join(', ') || 'none'}.`,
+      );
+    const unknown = known && [...(kinds ?? [])].find((kind) => !known.has(kind));
+    if (known === undefined || unknown === undefined) continue;
+    const hint = suggest(unknown, [...known]);
+    throw optionFault(
+      where,
+      `fields.${name} takes ${unknown}, which is no kind that \`hides\` finds. ${hint}${hint === '' ? `They are ${shown([...known])}. ` : ''}Name kinds that only \`put\` gives in the vault's \`kinds\`.`,
+    );
+  }
+}
+
+const mostShown = 20;
+const shown = (all: readonly string[]): string =>
+  all.length > mostShown ? `${all.slice(0, mostShown).join(', ')} and ${all.length - mostShown} more` : all.join(', ') || 'none';
 
 function readFields(where: string, options: RestoreOptions): Fields {
   const given: unknown = options?.fields;
@@ -82,29 +113,46 @@ interface Field {
   readonly kinds: ReadonlySet<string> | undefined;
 }
 
+/** Why a placeholder is not put back; undefined where it is, or where it is none. */
+function faultOf(conversation: Conversation, { placeholder, label, isExact }: PlaceholderLike, { name, kinds }: Field): string | undefined {
+  const entry = conversation.valueOf(placeholder);
+  if (entry === undefined)
+    return isExact || conversation.hasLabel(label)
+      ? `${name} holds a placeholder that stands for nothing in this conversation. Copy one exactly as you were shown it.`
+      : undefined;
+  return kinds === undefined || kinds.has(entry.kind)
+    ? undefined
+    : `${name} takes a placeholder for ${[...kinds].join(' or ')}, and holds one for ${entry.kind}.`;
+}
+
+/** Why a call would fail for a placeholder in its input; undefined where it would not. */
+export function faultInInput(conversation: Conversation, input: unknown, fields: Fields): string | undefined {
+  let fault: string | undefined;
+  if (typeof input !== 'object' || input === null) return undefined;
+  for (const [name, kinds] of fields) {
+    if (!Object.hasOwn(input, name)) continue;
+    restoreValue((input as Readonly<Record<string, unknown>>)[name], (text) => {
+      for (const like of placeholdersLike(text)) fault ??= faultOf(conversation, like, { name, kinds });
+      return text;
+    });
+  }
+  return fault;
+}
+
 /**
  * The text with values, also for placeholders that were written in another case or spaced: from outside none of these forms comes in. Throws a
  * tool's error, which names the field, for one that stands for nothing, or for a value of another kind.
  */
-function restoreText(conversation: Conversation, text: string, { name, kinds }: Field): string {
+function restoreText(conversation: Conversation, text: string, field: Field): string {
   let made = '';
   let at = 0;
-  for (const { placeholder, label, isExact, start, end } of placeholdersLike(text)) {
-    const entry = conversation.valueOf(placeholder);
-    if (entry === undefined) {
-      if (!isExact && !conversation.hasLabel(label)) continue;
-      throw toolError(`${name} holds a placeholder that stands for nothing in this conversation. Copy one exactly as you were shown it.`, {
-        errorClass: 'invalid_input',
-        retryable: true,
-      });
-    }
-    if (kinds !== undefined && !kinds.has(entry.kind))
-      throw toolError(`${name} takes a placeholder for ${[...kinds].join(' or ')}, and holds one for ${entry.kind}.`, {
-        errorClass: 'invalid_input',
-        retryable: true,
-      });
-    made += text.slice(at, start) + entry.value;
-    at = end;
+  for (const like of placeholdersLike(text)) {
+    const fault = faultOf(conversation, like, field);
+    if (fault !== undefined) throw toolError(fault, { errorClass: 'invalid_input', retryable: true });
+    const entry = conversation.valueOf(like.placeholder);
+    if (entry === undefined) continue;
+    made += text.slice(at, like.start) + entry.value;
+    at = like.end;
   }
   return made + text.slice(at);
 }

@@ -473,7 +473,41 @@ describe('what only looks like a placeholder', () => {
       hides,
     });
     expect(sent).toEqual([]);
-    expect(endsOf(result)).toMatchObject([{ status: 'error' }, { status: 'error' }]);
+    const content = expect.stringContaining('to holds a placeholder that stands for nothing in this conversation. Copy one exactly');
+    expect(endsOf(result)).toMatchObject([
+      { status: 'denied', content },
+      { status: 'denied', content },
+    ]);
+  });
+
+  it.each([undefined, 256])('in a call is refused before a person is asked about it, with window %s', async (window) => {
+    const sent: Sent[] = [];
+    const hides = vault({ conversation: () => 'chat', hides: [pii({ kinds: ['email', 'iban'] })], window });
+    const asking = defineTool({
+      name: 'send_mail',
+      description: 'Sends a mail.',
+      input: z.object({ to: z.string() }),
+      flow: { effect: 'send' },
+      approval: true,
+      execute: (input) => void sent.push(input),
+    });
+    const tool = hides.restore(asking, { fields: { to: 'email' } });
+    const { result } = await go({
+      input: `I am ${anna}, GB82 WEST 1234 5698 7654 32.`,
+      turns: [
+        callTool('send_mail', { to: '[EMAIL_9]' }),
+        callTool('send_mail', { to: '[IBAN_1]' }),
+        callTool('send_mail', { to: '[EMAIL_1]' }),
+      ],
+      tools: [tool],
+      hides,
+    });
+    expect(endsOf(result)).toMatchObject([
+      { status: 'denied', content: expect.stringContaining('to holds a placeholder that stands for nothing') },
+      { status: 'denied', content: expect.stringContaining('to takes a placeholder for email, and holds one for iban.') },
+    ]);
+    expect(result).toMatchObject({ status: 'interrupted', approvals: [{ input: { to: '[EMAIL_1]' } }] });
+    expect(sent).toEqual([]);
   });
 });
 
@@ -777,7 +811,25 @@ it.each<[object, string]>([
 
 it('restore refuses fields that name nothing', () => {
   const tool = sending([]);
+  const named = { name: 'send_mail', description: 'Sends a mail.', flow: { effect: 'send' }, execute: () => 'Sent.' } as const;
   expect(() => make().restore(tool, { fields: [] })).toThrow('vault.restore(send_mail): fields names no argument');
+  expect(() => make().restore(tool as Tool, { fields: ['too'] })).toThrow(
+    'vault.restore(send_mail): fields names too, which is no argument of the tool. Did you mean to? Its arguments are to, body.',
+  );
+  const open = defineTool({ ...named, input: { type: 'object', properties: { to: {} }, additionalProperties: true } });
+  expect(() => make().restore(open as Tool, { fields: ['cc'] })).not.toThrow();
+  const closed = defineTool({ ...named, input: { type: 'object', properties: { to: {} } } });
+  expect(() => make().restore(closed as Tool, { fields: { cc: 'email' } })).toThrow('fields names cc, which is no argument of the tool.');
+  const found = make({ hides: [pii({ kinds: ['email', 'payment-card'] }), secrets({ kinds: ['github-token'] })] });
+  expect(() => found.restore(tool, { fields: { to: ['email', 'github-token'] } })).not.toThrow();
+  expect(() => found.restore(tool, { fields: { to: ['email', 'emails'] } })).toThrow(
+    "vault.restore(send_mail): fields.to takes emails, which is no kind that `hides` finds. Did you mean email? Name kinds that only `put` gives in the vault's `kinds`.",
+  );
+  expect(() => found.restore(tool, { fields: { to: 'customer' } })).toThrow('They are email, payment-card, github-token.');
+  const withOwn = make({ hides: [pii()], kinds: ['customer'] });
+  expect(() => withOwn.restore(tool, { fields: { to: 'customer' } })).not.toThrow();
+  expect(() => make().restore(tool, { fields: { to: 'anything' } })).not.toThrow();
+  expect(() => make({ kinds: 'customer' as never })).toThrow('vault(…): kinds is no list of kinds.');
   expect(() => make().restore(tool, { fields: { to: [] } })).toThrow(
     'vault.restore(send_mail): fields.to is neither a kind nor a list of kinds',
   );

@@ -9,7 +9,7 @@ import type { Conversation, Keeping } from './conversation.js';
 import { Conversations } from './conversations.js';
 import { hideIn, hideText } from './guard.js';
 import { normalValue } from './normal-value.js';
-import type { FieldOf, RestoreOptions } from './restore.js';
+import type { FieldOf, Fields, RestoreOptions } from './restore.js';
 import { restoring } from './restore.js';
 import type { Revealer } from './reveal.js';
 import { revealed, revealedEvents, revealer } from './reveal.js';
@@ -28,6 +28,8 @@ export interface VaultOptions<C> {
   readonly conversation: (context: C) => string;
   /** What is put away: what these text guardrails find (`pii()`, `secrets()`; they need not stand themselves), or functions of yours. */
   readonly hides: readonly (Guardrail<never> | FindInText)[];
+  /** Kinds that only `put` gives (`customer`), for `restore` to take. Default: none beside those that `hides` finds. */
+  readonly kinds?: readonly string[] | undefined;
   /** Where values are kept. Default: in this process, until `forget`. */
   readonly store?: VaultStore | undefined;
   /** Seals what is stored (AES-256-GCM). Needed with `store`. Default: values are kept as they are, in memory. */
@@ -91,6 +93,7 @@ export interface Vault<C> {
 const optionNames = {
   conversation: true,
   hides: true,
+  kinds: true,
   store: true,
   key: true,
   oldKeys: true,
@@ -115,7 +118,7 @@ const leastKeyBytes = 32;
  */
 export function vault<C = unknown>(options: VaultOptions<C>): Vault<C> {
   checkOptionNames(where, options, optionNames);
-  const find = readHides(options);
+  const { find, kinds } = readHides(options);
   checkOptions(options);
   const keeping: Keeping = {
     store: options.store ?? memoryVaultStore(),
@@ -124,7 +127,7 @@ export function vault<C = unknown>(options: VaultOptions<C>): Vault<C> {
     normal: options.normal ?? normalValue,
   };
   const conversations = new Conversations(keeping);
-  const restored = new Set<string>();
+  const restored = new Map<string, readonly Fields[]>();
   const { keeps = [] } = options;
   const conversationOf = ({ context, run }: { readonly context: C; readonly run: string }) =>
     conversations.inRun(nameOf(options.conversation(context)), run);
@@ -133,6 +136,7 @@ export function vault<C = unknown>(options: VaultOptions<C>): Vault<C> {
     window: options.window,
     conversationOf,
     keepsPlaceholders: (tool: string) => restored.has(tool) || keeps.some((pattern) => fitsPattern(pattern, tool)),
+    restoredFields: (tool: string) => restored.get(tool) ?? [],
   };
   const guardrail = guardrailOf(options, (subject, info) => hideIn(guarding, subject, info));
   return Object.freeze<Vault<C>>({
@@ -141,8 +145,9 @@ export function vault<C = unknown>(options: VaultOptions<C>): Vault<C> {
       const hide = (conversation: Conversation, text: string) => hideText(conversation, text, find);
       const readyConversation = ({ context, run }: { readonly context: C; readonly run: string }) =>
         conversations.ready(nameOf(options.conversation(context)), run);
-      const made = restoring<C, D, N, I, A>({ conversationOf, readyConversation, hide }, tool, given as RestoreOptions);
-      restored.add(tool.name);
+      const by = { conversationOf, readyConversation, hide, kinds };
+      const { made, fields } = restoring<C, D, N, I, A>(by, tool, given as RestoreOptions);
+      restored.set(tool.name, [...(restored.get(tool.name) ?? []), fields]);
       return made;
     },
     put: async (conversation, kind, value) => {
@@ -176,11 +181,20 @@ function guardrailOf<C>(
   return defineGuardrail(definition as unknown as Parameters<typeof defineGuardrail<Surface>>[0]) as unknown as Guardrail<C>;
 }
 
-function readHides<C>({ hides, window }: VaultOptions<C>): FindInText {
+/** The search, and the kinds of values that there can be; undefined where a finder does not say which it finds. */
+function readHides<C>({ hides, window, kinds: given = [] }: VaultOptions<C>): {
+  readonly find: FindInText;
+  readonly kinds: ReadonlySet<string> | undefined;
+} {
+  const kinds = new Set(readKinds(given));
+  let areKnown = true;
   if (!Array.isArray(hides))
     throw optionFault(where, 'hides is no list. Give text guardrails whose findings are put away, such as pii(), or functions that find.');
   const finders = (hides as readonly unknown[]).map((given, index) => {
-    if (typeof given === 'function') return given as FindInText;
+    if (typeof given === 'function') {
+      areKnown = false;
+      return given as FindInText;
+    }
     const kind = kindBehind(given);
     if (kind === undefined)
       throw optionFault(where, `entry ${index + 1} of hides is no text guardrail. Give one, such as pii(), or a function that finds.`);
@@ -189,9 +203,17 @@ function readHides<C>({ hides, window }: VaultOptions<C>): FindInText {
         where,
         `window is ${window}, but ${kind.name} needs ${kind.window === undefined ? 'the whole text' : `${kind.window}`}. Give a larger one, or leave it out: answers are then held.`,
       );
+    if (kind.kinds === undefined) areKnown = false;
+    for (const each of kind.kinds ?? []) kinds.add(each);
     return kind.find;
   });
-  return (text, place) => finders.flatMap((find) => find(text, place));
+  return { find: (text, place) => finders.flatMap((find) => find(text, place)), kinds: areKnown ? kinds : undefined };
+}
+
+function readKinds(given: unknown): readonly string[] {
+  if (!(Array.isArray(given) && given.every((kind) => typeof kind === 'string' && kind.trim() !== '')))
+    throw optionFault(where, "kinds is no list of kinds. Give what `put` is given, such as ['customer'], or leave it out.");
+  return given as readonly string[];
 }
 
 function checkOptions<C>(options: VaultOptions<C>): void {
