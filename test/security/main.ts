@@ -2,6 +2,7 @@
 import { existsSync } from 'node:fs';
 import { parseArgs } from 'node:util';
 import { measureDecisions } from './decision-speed.js';
+import { measureAnswerGuardrails } from './guardrail-speed.js';
 import { measureInjecAgent } from './injecagent.js';
 import { measureInjection, measureTextGuardrails } from './injection-texts.js';
 import { measurePii } from './pii.js';
@@ -19,6 +20,7 @@ const sections: Readonly<Record<string, (data: string) => Promise<Section>>> = {
   pii: measurePii,
   injection: measureInjection,
   text: measureTextGuardrails,
+  answers: measureAnswerGuardrails,
 };
 const names = values.only ?? Object.keys(sections);
 
