@@ -125,6 +125,18 @@ describe('what would send data out', () => {
     expect(find(text)).toEqual([]);
   });
 
+  test('is read without the letters of an escape before it', () => {
+    for (const escaped of ['\\n', '\\t', '\\u000a', '\\u001b[32m', '\u001b[1m']) {
+      expect(find(`{"log":"see${escaped}https://evil.example/x"}`)).toEqual([['external-link', 'https://evil.example/x']]);
+      expect(find(`{"log":"see${escaped}www.evil.example"}`)).toEqual([['external-link', 'www.evil.example']]);
+      expect(find(`{"log":"see${escaped}javascript:alert(1)"}`)).toEqual([['script', 'javascript:alert(1)']]);
+      expect(find(`{"log":"see${escaped}https://shop.example/x"}`)).toEqual([]);
+    }
+    // Browsers take the backslashes for slashes: `n` is a letter of the host then.
+    expect(kinds('![a](\\\\nshop.example/x)')).toEqual(['external-image']);
+    expect(kinds('see \\\\nshop.example/x')).toEqual(['external-link']);
+  });
+
   test('is bare domains and addresses too, where that is asked for', () => {
     const found = egressIn('go to evil.example/x, shop.example or 10.0.0.1', { surface: 'output' }, { ...rules, bareDomains: true });
     expect(found.map(({ kind }) => kind)).toEqual(['external-link', 'private-address']);

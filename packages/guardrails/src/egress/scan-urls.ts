@@ -1,3 +1,4 @@
+import { afterEscape } from '../text/escapes.js';
 import type { FoundUrl } from './found-url.js';
 import { isAddress } from './host.js';
 import { readTarget } from './target.js';
@@ -45,7 +46,9 @@ export function scanUrls(text: string): readonly FoundUrl[] {
   const found: FoundUrl[] = [];
   /** The URL that the scan stands in: its place in `found`, its end, and how many have been found in it. */
   let outer = { index: -1, end: 0, nested: 0 };
-  for (const { 0: run, index } of text.matchAll(runs)) {
+  for (const { 0: letters, index: first } of text.matchAll(runs)) {
+    const index = withoutEscape(text, first, letters);
+    const run = letters.slice(index - first);
     if (index < outer.end) {
       const url = outer.nested > maxNested ? undefined : readUrl(text, { run, index, end: outer.end });
       if (url === undefined) continue;
@@ -62,6 +65,12 @@ export function scanUrls(text: string): readonly FoundUrl[] {
     }
   }
   return found;
+}
+
+/** In JSON that is a text, and in a log with colours, a run begins with letters of the escape before it. `%0A` and `\\\\host` are no escapes here. */
+function withoutEscape(text: string, index: number, run: string): number {
+  const before = text.slice(Math.max(0, index - 2), index);
+  return before.endsWith('%') || before === '\\\\' ? index : afterEscape(text, index, index + run.length);
 }
 
 /** `//host` as a parameter: a redirect follows it as it follows a URL. */

@@ -1,4 +1,5 @@
 import { urlsIn } from '../egress/urls.js';
+import { withoutEscapes } from '../text/escapes.js';
 import type { TextFinding } from '../text/finding.js';
 import { findHidden } from '../unicode/find-hidden.js';
 import { normalise } from '../unicode/normalise.js';
@@ -16,7 +17,8 @@ const none: ReadonlySet<string> = new Set();
 
 /** Where instructions seem to hide in data. `threshold`: sum of weights, each kind counted once. Time grows with the length; never throws. */
 export function injectionIn(text: string, threshold: number): readonly TextFinding[] {
-  return together(text, signsIn(text), threshold);
+  // Sentences end where an escaped line does.
+  return together(withoutEscapes(text), signsIn(text), threshold);
 }
 
 /** All signs of a text, with their places in it. */
@@ -62,7 +64,7 @@ function hiddenSigns(text: string): readonly Sign[] {
 }
 
 function saidIn(text: string): readonly Sign[] {
-  const { text: plain, start, end } = normalise(text);
+  const { text: plain, start, end } = normalise(withoutEscapes(text));
   const { plain: said, disguised } = readTokens(plain);
   const found: Sign[] = [...markSigns(plain), ...wordSigns(said), ...squeezedSigns(plain)];
   for (const reading of disguised) {

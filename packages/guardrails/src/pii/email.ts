@@ -34,7 +34,7 @@ export function findEmails(text: string): readonly TextFinding[] {
     const match = domain.exec(text);
     if (match === null) continue;
     const ending = match[0].slice(match[0].lastIndexOf('.') + 1).toLowerCase();
-    if (fileEndings.has(ending) || isUserInfo(text, start)) continue;
+    if (fileEndings.has(ending) || isUserInfo(text, start) || isRepository(text, start, at + 1 + match[0].length)) continue;
     found.push({ start, end: at + 1 + match[0].length, kind: 'email' });
   }
   for (const match of text.matchAll(spelled)) found.push({ start: match.index, end: match.index + match[0].length, kind: 'email' });
@@ -57,4 +57,9 @@ function startOfLocal(text: string, at: number): number {
 function isUserInfo(text: string, start: number): boolean {
   if (text.charAt(start - 1) !== ':' && text.charAt(start - 1) !== '/') return false;
   return /:\/\/[^\s@/]{0,80}$/.test(text.slice(Math.max(0, start - 90), start));
+}
+
+/** `git@host:owner/repository`: the account of a server, which is the same for everybody. */
+function isRepository(text: string, start: number, end: number): boolean {
+  return text.startsWith('git@', start) && /^:[\w~.-]{1,100}\//.test(text.slice(end, end + 104));
 }

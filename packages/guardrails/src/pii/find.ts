@@ -1,3 +1,4 @@
+import { withoutEscapes } from '../text/escapes.js';
 import type { FindInText, TextFinding } from '../text/finding.js';
 import { foldText } from '../text/fold.js';
 import { findAddresses } from './address.js';
@@ -63,14 +64,16 @@ export function piiFinder({ kinds, read, phoneRegions }: PiiSearch): FindInText 
     ];
   };
   return (original, { key }) => {
-    const { text, offset } = foldText(original);
+    const folded = foldText(original);
+    const { offset } = folded;
+    const text = withoutEscapes(folded.text);
     const hasDigits = /\d/.test(text);
     const found = [
       ...(read.has('email') ? findEmails(text) : []),
       ...(read.has('ip-address') && (hasDigits || text.includes('::')) ? findIpAddresses(text) : []),
       ...(hasDigits ? findNumbers(text, key) : []),
     ];
-    if (text === original) return found;
+    if (folded.text === original) return found;
     const back = ({ start, end, kind }: TextFinding): TextFinding => {
       const last = offset(end - 1);
       return { start: offset(start), end: last + widthAt(original, last), kind };

@@ -154,10 +154,16 @@ describe('contact and network', () => {
     ["'o'neil@example.com'", "o'neil@example.com"],
   ])('an e-mail address is found whole: %s', (text, address) => expect(found(text)).toContain(`email: ${address}`));
 
-  test.each(['npm i @scope/name', 'logo@2x.png', 'a@b', '@here look', 'https://jan:word@example.com/x', 'foo @ bar.com', 'version@1.2.3'])(
-    'no e-mail address in «%s»',
-    (text) => expect(kindsIn(text)).not.toContain('email'),
-  );
+  test.each([
+    'npm i @scope/name',
+    'git clone git@host.example.com:owner/repository.git',
+    'logo@2x.png',
+    'a@b',
+    '@here look',
+    'https://jan:word@example.com/x',
+    'foo @ bar.com',
+    'version@1.2.3',
+  ])('no e-mail address in «%s»', (text) => expect(kindsIn(text)).not.toContain('email'));
 
   test.each([
     '+49 30 901820',
@@ -268,6 +274,21 @@ describe('what the form hides', () => {
     expect(finding).toBeDefined();
     const covered = `é ${text} é`.slice(finding?.start, finding?.end);
     expect(kind === 'email' ? text.endsWith(covered) : covered === text).toBe(true);
+  });
+
+  test.each(['\\n', '\\t', '\\\\n', '\\u000a', '\\u003c', '\\u001b[32m', '%0A', '%3D', '\u001b[1m'])(
+    'behind %j, which was not decoded, it is found without a piece of the escape',
+    (before) => {
+      const values = ['4111111111111111', '536-90-4399', 'DE89370400440532013000', '203.0.113.7', 'anna@example.org', '+49 30 901820'];
+      for (const value of values) {
+        const text = `{"log":"it is:${before}${value}"}`;
+        expect(found(text).map((one) => one.replace(/^[\w-]+: /, ''))).toEqual([value]);
+      }
+    },
+  );
+
+  test('letters that are escaped stay letters', () => {
+    expect(found('M\\u00fcller 4111')).toEqual([]);
   });
 
   test('a field is context for its value', () => {

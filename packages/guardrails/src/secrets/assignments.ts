@@ -1,4 +1,5 @@
 // Names and the values that are given to them: `name = "value"`, `"name": "value"`, `--name value`, `<name>value</name>`, `name is value`.
+import { afterEscape } from '../text/escapes.js';
 
 /** A value with its name, by offsets in the text. */
 export interface Assignment {
@@ -22,6 +23,7 @@ const isNameCode = (code: number): boolean =>
   code === 0x5f ||
   code === 0x2d ||
   code === 0x2e;
+const star = 0x2a;
 const isSpace = (code: number): boolean => code === 0x20 || code === 0x09;
 const isQuote = (code: number): boolean => code === 0x22 || code === 0x27 || code === 0x60;
 
@@ -40,7 +42,7 @@ export function readAssignments(text: string, reader: AssignmentReader, longest 
   const step = (at: number): Step => ({ text, at, longest, run, reader });
   for (let at = 0; at < text.length; at += 1) {
     const code = text.charCodeAt(at);
-    if (code === 0x3d || code === 0x3a || code === 0x3e) at = aroundSign(step(at));
+    if (code === 0x3d || code === 0x3a || code === 0x3e || code === 0xff1a) at = aroundSign(step(at));
     else if (code === 0x2d && text.charCodeAt(at + 1) === 0x2d) at = afterFlag(step(at));
     else if (code === 0x69 && text.startsWith(' is ', at - 1)) afterWord(step(at));
   }
@@ -66,10 +68,13 @@ function aroundSign(step: Step): number {
   const { text, at, reader } = step;
   let after = at + 1;
   while (after < text.length && after < at + 3 && '=>~'.includes(text.charAt(after))) after += 1;
-  const name = nameBefore(text, at);
+  const isProse = text.startsWith(' is:', at - 3);
+  const word = nameBefore(text, at);
+  // `API key: …`: which key it is says the word before it.
+  const name = isProse ? nameBefore(text, at - 3, 2) : word?.toLowerCase() === 'key' ? nameBefore(text, at, 2) : word;
   if (name === undefined || !reader.isWanted(name)) return after - 1;
   const value = valueAt(step, after);
-  if (value !== undefined) reader.found({ name, ...value });
+  if (value !== undefined) reader.found({ name, ...value, ...(isProse ? { isProse } : {}) });
   return after - 1;
 }
 
@@ -100,7 +105,7 @@ function nameBefore(text: string, at: number, words = 1): string | undefined {
   const least = Math.max(0, at - 12);
   while (
     end > least &&
-    (isSpace(text.charCodeAt(end - 1)) || isQuote(text.charCodeAt(end - 1)) || '])\\:?+|'.includes(text.charAt(end - 1)))
+    (isSpace(text.charCodeAt(end - 1)) || isQuote(text.charCodeAt(end - 1)) || '])\\:?+|*'.includes(text.charAt(end - 1)))
   )
     end -= 1;
   let start = end;
@@ -114,6 +119,7 @@ function nameBefore(text: string, at: number, words = 1): string | undefined {
       start -= 1;
     } else break;
   }
+  start = afterEscape(text, start, end);
   if (start === end) return undefined;
   return text.slice(start, end);
 }
@@ -139,15 +145,21 @@ function valueAt({ text, longest, run }: Step, from: number): { start: number; e
 function openingAt(text: string, from: number): { readonly start: number; readonly quote: number | undefined } {
   let start = from;
   const last = Math.min(text.length, from + 12);
-  while (start < last && isSpace(text.charCodeAt(start))) start += 1;
+  // Stars around a name or a value are Markdown's.
+  while (start < last && (isSpace(text.charCodeAt(start)) || text.charCodeAt(start) === star)) start += 1;
   while (start < last && text.charCodeAt(start) === 0x5c) start += 1;
   const code = text.charCodeAt(start);
   return isQuote(code) ? { start: start + 1, quote: code } : { start, quote: undefined };
 }
 
-/** The end of a value without the sentence's punctuation behind it; undefined where it was cut short with an ellipsis. */
+/** The end of a value without the sentence's punctuation behind it, and Markdown's stars; undefined where it was cut short with an ellipsis. */
 function withoutPunctuation(text: string, start: number, from: number): number | undefined {
   if (text.startsWith('...', from - 3)) return undefined;
+  const end = beforePunctuation(text, start, from);
+  return end > start + 1 && text.startsWith('**', end - 2) ? beforePunctuation(text, start, end - 2) : end;
+}
+
+function beforePunctuation(text: string, start: number, from: number): number {
   let end = from;
   while (end > start && '.,;:!?)]}'.includes(text.charAt(end - 1)) && !opens(text.slice(start, end))) end -= 1;
   return end;

@@ -1,3 +1,4 @@
+import { afterEscape, endsEscape } from '../text/escapes.js';
 import type { FindInText, TextFinding } from '../text/finding.js';
 import { keywordScan } from '../text/keyword-scan.js';
 import type { Assignment } from './assignments.js';
@@ -111,18 +112,25 @@ function judgeAssignment(
   const { says } = reading;
   if (says === undefined) return;
   const kind = says === 'password' ? 'password' : 'secret-value';
-  if (written.has(kind) && isWrittenSecret(says, value, assignment)) found.push({ start, end, kind });
+  if (!written.has(kind) || !isWrittenSecret(says, value, assignment)) return;
+  // It may be the sentence's or the password's: one sign too many tells nobody anything, one left over does.
+  const hasMark = !assignment.isQuoted && !assignment.isProse && /[!?]/.test(text.charAt(end));
+  found.push({ start, end: hasMark ? end + 1 : end, kind });
 }
 
 function tryProbe(probe: Probe, { text, keyword }: { readonly text: string; readonly keyword: number }, found: TextFinding[]): void {
-  const begin = probe.begin(text, keyword);
-  if (begin < 0 || (!probe.inWord && begin > 0 && isAlphanumeric(text.charCodeAt(begin - 1)))) return;
-  probe.pattern.lastIndex = begin;
-  const match = probe.pattern.exec(text);
-  if (match === null || match.index + match[0].length <= keyword) return;
+  const begin = afterEscape(text, probe.begin(text, keyword), keyword + 1);
+  if (begin < 0) return;
+  const isInWord = begin > 0 && isAlphanumeric(text.charCodeAt(begin - 1));
+  // Behind an escape a text begins: what looks behind should not see the letters of it.
+  const cut = isInWord && endsEscape(text, begin) ? begin : 0;
+  if (isInWord && cut === 0 && !probe.inWord) return;
+  probe.pattern.lastIndex = begin - cut;
+  const match = probe.pattern.exec(cut === 0 ? text : text.slice(cut));
+  if (match === null || cut + match.index + match[0].length <= keyword) return;
   const value = match[probe.secret] ?? match[0];
   if (!isLikely(probe.kind, value)) return;
-  const start = probe.secret === 0 ? match.index : match.index + match[0].indexOf(value);
+  const start = cut + match.index + (probe.secret === 0 ? 0 : match[0].indexOf(value));
   found.push({ start, end: start + value.length, kind: probe.kind.id });
 }
 

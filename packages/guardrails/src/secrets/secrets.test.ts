@@ -166,6 +166,28 @@ describe('formats', () => {
     expect(kindsIn('-----BEGIN PRIVATE KEY-----\n...\n-----END PRIVATE KEY-----')).toEqual([]);
   });
 
+  test.each(['\\n', '\\t', '\\r\\n', '\\\\n', '\\u000a', '\\u001b[32m', '\\x0a', '%0A', 'token%3D', '\u001b[1;32m'])(
+    'behind %j, which was not decoded, a token is found as behind a line break',
+    (before) => {
+      const tokens = [
+        `glpat-${drawn('abcdefghkmnpqrstuvwxyz23456789', 20, 3)}`,
+        `AKIA${drawn('ABCDEFGHKMNPQRSTUVWXYZ234567', 16, 4)}`,
+        `123456789:AA${drawn('abcdefghkmnpqrstuvwxyzABC23456789', 33, 5)}`,
+        `eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0MiJ9.${drawn('abcdefghkmnpqrstuvwxyz23456789', 43, 6)}`,
+      ];
+      for (const token of tokens) {
+        const [alone] = found(token);
+        expect(alone).toMatch(token);
+        expect(found(`{"log":"x${before}${token}"}`)).toEqual([alone]);
+      }
+    },
+  );
+
+  test('a name behind an escape is the name without it', () => {
+    const value = drawn('0123456789abcdef', 32, 9);
+    expect(found(`A=1\\ndd_api_key=${value}`)).toEqual([`datadog-key: ${value}`]);
+  });
+
   test('a right checksum is proof, whatever the token looks like', () => {
     // The checksum was worked out by hand from the published rule: CRC-32 of thirty letters a, in base 62.
     const token = `ghp_${'x'.repeat(30)}`;
@@ -219,6 +241,12 @@ describe('what is given to a name', () => {
     'password: hunter2',
     'the password is hunter2.',
     "apikey = 'q{{k}u)w$\x7be]xyz(lmn[opq>-_$#abcdefg}}'",
+    '**Password:** `Zk29-dke8`',
+    '**Password**: Zk29-dke8',
+    'Password: **Zk29-dke8**',
+    'Password：Zk29-dke8',
+    'Your new password is: Zk29-dke8',
+    '- **API key:** k29dkW0sdk3lfPq82ms',
   ])('is found in «%s»', (text) => expect(kindsIn(text).some((kind) => kind === 'password' || kind === 'secret-value')).toBe(true));
 
   test.each([
@@ -260,6 +288,11 @@ describe('what is given to a name', () => {
     'pass: matchResult?.pass ?? 1',
     'pass = !this.result.issues1',
     'password: password1',
+    '**Password:** required',
+    'Password: **required**',
+    '**Password:** ********',
+    'Your password is: invalid',
+    'Primary key: order_20310204',
     '"password": "(?=.*[A-Z]).{8,}"',
     'the password is required since 2021',
     'token: 2031-02-03T04:05:06Z',
@@ -274,6 +307,11 @@ describe('what is given to a name', () => {
     'AKIAIOSFODNN7EXAMPLE',
     'hf_your_token_here_and_so_on_and_so_on_',
   ])('is none in «%s»', (text) => expect(kindsIn(text)).toEqual([]));
+
+  test('of Markdown the stars stay, and of a password no last sign does', () => {
+    expect(found('Password: **Zk29-dke8**.')).toEqual(['password: Zk29-dke8']);
+    expect(found('DB_PASS=Zk29dke!\nX=1')).toEqual(['password: Zk29dke!']);
+  });
 
   test('a field is the name of its value', () => {
     expect(kindsIn('Zk29!dke8', 'password')).toEqual(['password']);

@@ -22,6 +22,21 @@ export interface TextPlace {
 /** Looks at one text, in time that grows with its length. Offsets may overlap and stand in any order; it never throws on text. */
 export type FindInText = (text: string, place: TextPlace) => readonly TextFinding[];
 
+/**
+ * What an author's own finder gave. Throws TypeError, which refuses, where that is no list of findings in the text, such as a promise: nothing
+ * of it would be hidden.
+ */
+export function checkedFindings(given: unknown, text: string): readonly TextFinding[] {
+  if (!Array.isArray(given)) throw new TypeError('a finder gave no list of findings; it answers at once, without a promise');
+  for (const finding of given as readonly unknown[]) {
+    const { start, end, kind } = (finding ?? {}) as Partial<Record<keyof TextFinding, unknown>>;
+    const isWithin = Number.isInteger(start) && Number.isInteger(end) && (start as number) >= 0 && (end as number) <= text.length;
+    if (!isWithin || (start as number) > (end as number) || typeof kind !== 'string')
+      throw new TypeError('a finder gave something else than { start, end, kind } with offsets within the text');
+  }
+  return given as readonly TextFinding[];
+}
+
 /** In order of their place, none over another: of two that overlap the one that begins first stands, of two that begin alike the longer. */
 export function apart<F extends { readonly start: number; readonly end: number }>(findings: readonly F[]): readonly F[] {
   if (findings.length < 2) return findings;

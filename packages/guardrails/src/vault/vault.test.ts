@@ -600,6 +600,19 @@ describe('the store', () => {
     expect((await go({ turns: [say('Hello.')], hides: make({ store: lying, key }) })).result).toMatchObject({ failed: true });
   });
 
+  it.each<[string, (text: string) => unknown]>([
+    ['a promise', () => Promise.resolve([{ start: 0, end: 8, kind: 'name' }])],
+    ['nothing', () => undefined],
+    ['places that are none', () => [{ start: Number.NaN, end: 8, kind: 'name' }]],
+    ['places outside of the text', () => [{ start: 0, end: 1e6, kind: 'name' }]],
+    ['no kind', () => [{ start: 0, end: 8 }]],
+  ])('refuses where a finder gives %s', async (_, finder) => {
+    const guarding = make({ hides: [finder as FindInText] });
+    const { result, everything } = await go({ input: 'Rosalind wrote.', turns: [say('Hello.')], hides: guarding });
+    expect(result).toMatchObject({ status: 'blocked', failed: true });
+    expect(everything).not.toContain('Hello.');
+  });
+
   it('that fails withholds results, and executes nothing', async () => {
     const inner = memoryVaultStore();
     let isDown = false;

@@ -2,6 +2,7 @@ import type { GuardInfo, Guardrail, Route, RunEvent, Subject, Surface, Tool } fr
 import { defineGuardrail, fitsPattern } from '@guardloop/core';
 import { checkOptionNames, checkWholeNumber, optionFault } from '@guardloop/core/model';
 import type { FindInText } from '../text/finding.js';
+import { checkedFindings } from '../text/finding.js';
 import { kindBehind } from '../text/text-guardrail.js';
 import type { VaultCipher } from './cipher.js';
 import { vaultCipher } from './cipher.js';
@@ -207,7 +208,7 @@ function readHides<C>({ hides, window, kinds: given = [] }: VaultOptions<C>): {
     for (const each of kind.kinds ?? []) kinds.add(each);
     return kind.find;
   });
-  return { find: (text, place) => finders.flatMap((find) => find(text, place)), kinds: areKnown ? kinds : undefined };
+  return { find: (text, place) => finders.flatMap((find) => checkedFindings(find(text, place), text)), kinds: areKnown ? kinds : undefined };
 }
 
 function readKinds(given: unknown): readonly string[] {
