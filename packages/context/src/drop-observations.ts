@@ -1,4 +1,5 @@
 import type { Message, View, ViewText } from '@guardloop/core';
+import { checkOptionNames } from '@guardloop/core/model';
 import { follower } from './follow.js';
 import { oldTurns } from './last-turns.js';
 import { leftOutBy, markLeftOut } from './left-out.js';
@@ -27,7 +28,11 @@ interface Kept {
  * Leaves out calls with their results in older turns; what was said stays. An answer goes with its calls, its text too, since a model is
  * never shown a call without its result. Throws CONFIG_INVALID where a number is none.
  */
-export function dropObservations<C = unknown>({ olderThan, step = 1 }: DropObservationsOptions): View<C> {
+export function dropObservations<C = unknown>(options: DropObservationsOptions): View<C> {
+  checkOptionNames('dropObservations(…)', options, { olderThan: true, step: true } satisfies {
+    readonly [K in keyof DropObservationsOptions]-?: true;
+  });
+  const { olderThan, step = 1 } = options;
   checkWhole('dropObservations: olderThan', olderThan);
   checkWhole('dropObservations: step', step, 1);
   const { follow } = follower<Kept>({ begin: () => ({ seen: [], next: 0, gap: undefined, isCut: false, isMixed: false }) });

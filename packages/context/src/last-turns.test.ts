@@ -1,6 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { answer, round, seen, user } from '../test/transcripts.js';
+import { dropObservations } from './drop-observations.js';
 import { lastTurns } from './last-turns.js';
+import { summariseObservation } from './observation-summary.js';
+import { summarise } from './summarise.js';
+import { tokenBudget } from './token-budget.js';
 
 /** A session of two runs; the second one has called twice. */
 const session = [
@@ -90,4 +94,14 @@ describe('lastTurns', () => {
     expect(() => lastTurns(n)).toThrow(/lastTurns: the number of turns is no whole number from 0 on/);
     expect(() => lastTurns(1, { step: n })).toThrow(/step is no whole number from 1 on/);
   });
+});
+
+it.each<[string, () => unknown, string]>([
+  ['lastTurns', () => lastTurns(10, { steps: 5 } as never), 'there is no option steps. Did you mean step?'],
+  ['dropObservations', () => dropObservations({ olderThan: 2, steps: 5 } as never), 'there is no option steps. Did you mean step?'],
+  ['tokenBudget', () => tokenBudget(1_000, { keeps: 0.5 } as never), 'there is no option keeps. Did you mean keep?'],
+  ['summarise', () => summarise({ keepTurn: 2 } as never), 'there is no option keepTurn. Did you mean keepTurns?'],
+  ['summariseObservation', () => summariseObservation({ maxChar: 9 } as never), 'there is no option maxChar. Did you mean maxChars?'],
+])('%s refuses an option that it does not have', (_name, make, message) => {
+  expect(make).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(message) }));
 });

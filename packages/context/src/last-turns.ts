@@ -1,4 +1,5 @@
 import type { View } from '@guardloop/core';
+import { checkOptionNames } from '@guardloop/core/model';
 import { HeadOf } from './cut.js';
 import { follower } from './follow.js';
 import { checkWhole } from './options.js';
@@ -14,9 +15,11 @@ export interface LastTurnsOptions {
 
 /**
  * The last `n` turns: answers of the model, each with the results of its calls and with what the user said before it. 0: none but the
- * current one. Throws CONFIG_INVALID where a number is none.
+ * current one. Throws CONFIG_INVALID.
  */
-export function lastTurns<C = unknown>(n: number, { step = 1 }: LastTurnsOptions = {}): View<C> {
+export function lastTurns<C = unknown>(n: number, options: LastTurnsOptions = {}): View<C> {
+  checkOptionNames('lastTurns(…)', options, { step: true } satisfies { readonly [K in keyof LastTurnsOptions]-?: true });
+  const { step = 1 } = options;
   checkWhole('lastTurns: the number of turns', n);
   checkWhole('lastTurns: step', step, 1);
   const { follow } = follower({ begin: () => new HeadOf() });

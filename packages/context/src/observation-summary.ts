@@ -1,7 +1,7 @@
 import type { Awaitable, Model, ModelSettings, Projection, ProjectionInfo } from '@guardloop/core';
 import { GuardloopError, headTail, jsonFields } from '@guardloop/core';
 import type { JsonObject, JsonValue, ModelRequest } from '@guardloop/core/model';
-import { collect, wellFormedText } from '@guardloop/core/model';
+import { checkOptionNames, collect, wellFormedText } from '@guardloop/core/model';
 import { checkWhole } from './options.js';
 import { usageOf } from './summarise.js';
 
@@ -26,6 +26,15 @@ export interface SummariseObservationOptions {
   readonly onError?: ((error: unknown) => void) | undefined;
 }
 
+const optionNames = {
+  model: true,
+  maxChars: true,
+  keep: true,
+  instructions: true,
+  settings: true,
+  maxInputChars: true,
+  onError: true,
+} as const satisfies { readonly [K in keyof SummariseObservationOptions]-?: true };
 const leastChars = 200;
 const leastInputChars = 1_000;
 
@@ -42,6 +51,7 @@ const defaultInstructions = (maxChars: number): string =>
  * no summary can be made, it shows what `jsonFields` does. Throws CONFIG_INVALID where an option does not fit.
  */
 export function summariseObservation(options: SummariseObservationOptions): Projection {
+  checkOptionNames('summariseObservation(…)', options, optionNames);
   const { model, maxChars, keep = [], maxInputChars = 100_000 } = options;
   if (typeof model?.stream !== 'function')
     throw new GuardloopError('CONFIG_INVALID', 'summariseObservation: model is no model. Give one, as to an agent.');

@@ -1,6 +1,6 @@
 import type { Message, Model, ModelSettings, View, ViewInfo, ViewText } from '@guardloop/core';
 import { GuardloopError } from '@guardloop/core';
-import { collect, shortHash, wellFormedText } from '@guardloop/core/model';
+import { checkOptionNames, collect, shortHash, wellFormedText } from '@guardloop/core/model';
 import type { Seen } from './cut.js';
 import { headOf } from './cut.js';
 import type { Followed } from './follow.js';
@@ -88,7 +88,20 @@ export function summarise<C = unknown>(options: SummariseOptions): View<C> {
   return see;
 }
 
-function checkOptions({ when, keepTurns = 4, maxChars = 8_000, maxInputChars = 200_000 }: SummariseOptions): void {
+const optionNames = {
+  model: true,
+  when: true,
+  keepTurns: true,
+  instructions: true,
+  settings: true,
+  maxChars: true,
+  maxInputChars: true,
+  onError: true,
+} as const satisfies { readonly [K in keyof SummariseOptions]-?: true };
+
+function checkOptions(options: SummariseOptions): void {
+  checkOptionNames('summarise(…)', options, optionNames);
+  const { when, keepTurns = 4, maxChars = 8_000, maxInputChars = 200_000 } = options;
   if (when?.tokens === undefined && when?.messages === undefined)
     throw new GuardloopError('CONFIG_INVALID', 'summarise: when tells neither tokens nor messages. Give one of them.');
   if (when.tokens !== undefined) checkWhole('summarise: when.tokens', when.tokens);

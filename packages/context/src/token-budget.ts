@@ -1,5 +1,6 @@
 import type { View } from '@guardloop/core';
 import { GuardloopError } from '@guardloop/core';
+import { checkOptionNames } from '@guardloop/core/model';
 import { HeadOf } from './cut.js';
 import type { Followed } from './follow.js';
 import { follower } from './follow.js';
@@ -34,7 +35,9 @@ const nothingBefore = { revision: -1, tokens: 0 };
  * The newest messages within `n` tokens: of the transcript alone, without instructions and tools. What must stay is seen even where it is
  * more. Counted in the encoding `o200k_base`, about right for any model; leave room. Throws CONFIG_INVALID where a number does not fit.
  */
-export function tokenBudget<C = unknown>(n: number, { keep = 0.7 }: TokenBudgetOptions = {}): View<C> {
+export function tokenBudget<C = unknown>(n: number, options: TokenBudgetOptions = {}): View<C> {
+  checkOptionNames('tokenBudget(…)', options, { keep: true } satisfies { readonly [K in keyof TokenBudgetOptions]-?: true });
+  const { keep = 0.7 } = options;
   checkWhole('tokenBudget: the number of tokens', n, 1);
   if (!(keep > 0 && keep <= 1)) throw new GuardloopError('CONFIG_INVALID', 'tokenBudget: keep is no share above 0 and up to 1. Give one.');
   const { follow, forget } = follower<Budget>({

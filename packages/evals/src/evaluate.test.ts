@@ -125,6 +125,9 @@ it('scores logs that are there already', async () => {
 });
 
 it('refuses what cannot be, and passes on what a maker throws', async () => {
+  await expect(evaluate({ tasks, agent: echo(), trial: 2 } as never)).rejects.toThrow(
+    'evaluate(…): there is no option trial. Did you mean trials?',
+  );
   await expect(evaluate({ tasks, agent: echo(), trials: 0 })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
   await expect(evaluate({ tasks, agent: echo(), checks: { three: () => true } })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
   await expect(evaluate({ tasks: [{ id: '', input: 'x' }], agent: echo() })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });

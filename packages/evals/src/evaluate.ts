@@ -1,5 +1,6 @@
 import type { Agent, Answer, Log, RunOptions, RunResult } from '@guardloop/core';
 import { GuardloopError, run } from '@guardloop/core';
+import { checkOptionNames } from '@guardloop/core/model';
 import type { ScoredRun } from './score-log.js';
 import { scoreLog } from './score-log.js';
 import type { Scores } from './scores.js';
@@ -66,11 +67,25 @@ export interface EvaluateOptions<C, A extends Answer> {
 export type EvaluateArguments<C, A extends Answer> = EvaluateOptions<C, A> &
   (unknown extends C ? { readonly context?: undefined } : { readonly context: C });
 
+const optionNames = {
+  tasks: true,
+  agent: true,
+  name: true,
+  trials: true,
+  seed: true,
+  concurrency: true,
+  checks: true,
+  run: true,
+  onTrial: true,
+  context: true,
+} as const satisfies { readonly [K in keyof EvaluateOptions<unknown, Answer> | 'context']-?: true };
+
 /**
  * Runs an agent over tasks and scores its trajectories. Outcomes of runs are scores; rejects with CONFIG_INVALID, with what `run` rejects with,
  * and with what making an agent, or `onTrial`, throws.
  */
 export async function evaluate<C, A extends Answer>(options: EvaluateArguments<C, A>): Promise<EvalResult> {
+  checkOptionNames('evaluate(…)', options, optionNames);
   const tasks = readTasks(options.tasks);
   const { name = 'agent', trials = 1, seed = 1, concurrency = 4 } = options;
   for (const [option, value] of Object.entries({ trials, concurrency }))

@@ -37,6 +37,7 @@ describe('a question to a person', () => {
       name: 'ask_doctor',
       description: 'Asks a doctor.',
     });
+    expect(() => askHuman({ nam: 'ask' } as never)).toThrow('askHuman(…): there is no option nam. Did you mean name?');
     expect(() => askHuman({ name: 'not a name' })).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
   });
 });

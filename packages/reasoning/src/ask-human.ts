@@ -1,5 +1,6 @@
 import type { Tool } from '@guardloop/core';
 import { defineTool } from '@guardloop/core';
+import { checkOptionNames } from '@guardloop/core/model';
 import { z } from 'zod';
 
 /** Options of {@link askHuman}. */
@@ -23,12 +24,11 @@ const question = z.object({
 /**
  * A tool by which the model asks a person. A call of it interrupts the run: its approval has the question as `input` and says `caller`; give
  * the answer to `resume` as `{ result: answer }`, in any process, or `{ reject: words }` for none. The answer is taken for trusted: let only
- * people answer whose words may be followed. Throws CONFIG_INVALID for a name that is none.
+ * people answer whose words may be followed. Throws CONFIG_INVALID.
  */
-export function askHuman<const N extends string = 'ask_human'>({
-  name,
-  description,
-}: AskHumanOptions<N> = {}): Tool<unknown, N, HumanQuestion> {
+export function askHuman<const N extends string = 'ask_human'>(options: AskHumanOptions<N> = {}): Tool<unknown, N, HumanQuestion> {
+  checkOptionNames('askHuman(…)', options, { name: true, description: true } satisfies { readonly [K in keyof AskHumanOptions]-?: true });
+  const { name, description } = options;
   return defineTool({
     name: name ?? ('ask_human' as N),
     description: description ?? 'Asks a person. Use it when you cannot go on without something that only a person knows or may decide.',

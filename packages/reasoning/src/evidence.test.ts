@@ -81,3 +81,14 @@ describe('evidence', () => {
     expect((await run(broken.agent, 'go')).status).toBe('blocked');
   });
 });
+
+it.each<[unknown, string]>([
+  ['find_order', 'it is given no list of what is needed.'],
+  [[], 'it is given no list of what is needed.'],
+  [['find_order', ''], 'entry 2 is neither the name of a tool nor { what, holds }'],
+  [[{ what: 'the date' }], 'entry 1 is neither the name of a tool nor { what, holds }'],
+])('evidence of %o is refused', (needed, message) => {
+  expect(() => evidence(needed as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(`evidence(…): ${message}`) }),
+  );
+});

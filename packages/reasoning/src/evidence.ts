@@ -1,6 +1,7 @@
 import type { Guardrail, Message } from '@guardloop/core';
 import { allow, defineGuardrail, deny } from '@guardloop/core';
 import type { ToolMessage } from '@guardloop/core/model';
+import { optionFault } from '@guardloop/core/model';
 
 /** What a predicate is shown: the answer, and what the run has found out. */
 export interface EvidenceInfo {
@@ -46,6 +47,7 @@ export function missingEvidence(needed: readonly Evidence[], { run, answer, valu
  * is missing, and `limits.repairs` counts it; its verdict stands in the log under the name `evidence`. Throws CONFIG_INVALID.
  */
 export function evidence(needed: readonly Evidence[]): Guardrail<unknown, 'output'> {
+  checkNeeded(needed);
   return defineGuardrail({
     name: 'evidence',
     on: ['output'],
@@ -55,6 +57,21 @@ export function evidence(needed: readonly Evidence[]): Guardrail<unknown, 'outpu
       return missing.length === 0 ? allow() : deny(`the answer is premature, this is missing: ${missing.join('; ')}`);
     },
   });
+}
+
+function checkNeeded(needed: unknown): void {
+  const where = 'evidence(…)';
+  if (!Array.isArray(needed) || needed.length === 0)
+    throw optionFault(where, "it is given no list of what is needed. Give names of tools, or { what, holds }: evidence(['find_order']).");
+  for (const [index, each] of (needed as readonly unknown[]).entries()) {
+    const { what, holds } = (typeof each === 'object' && each !== null ? each : {}) as { readonly [name: string]: unknown };
+    const isTold = typeof what === 'string' && what.trim() !== '' && typeof holds === 'function';
+    if (!isTold && !(typeof each === 'string' && each.trim() !== ''))
+      throw optionFault(
+        where,
+        `entry ${index + 1} is neither the name of a tool nor { what, holds }, a text and a function. Give one of them.`,
+      );
+  }
 }
 
 const ofTool = (tool: string) => ({

@@ -230,3 +230,13 @@ describe('thoughts in arguments', () => {
     expect(auditLog(result.log)).toEqual([]);
   });
 });
+
+it.each<[object, string]>([
+  [{ turn: 3 }, 'react(…): there is no option turn. Did you mean turns?'],
+  [{ thought: 'arguments' }, "react(…): thought is neither 'said' nor 'argument'."],
+  [{ contract: 7 }, 'react(…): contract is neither a text nor a function.'],
+])('options %o of react are refused', (options, message) => {
+  expect(() => react(options as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining(message) }),
+  );
+});

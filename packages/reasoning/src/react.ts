@@ -1,5 +1,6 @@
 import type { Mode, ModeInfo } from '@guardloop/core';
 import { defineMode } from '@guardloop/core';
+import { checkOptionNames, optionFault } from '@guardloop/core/model';
 
 /** What the modes of this package take. */
 export interface ReactOptions {
@@ -27,7 +28,15 @@ export function reactContract({ stop }: ModeInfo): string {
 }
 
 /** Strict thought, action, observation: no action without a thought, and only the call that ends it ends the run. Throws CONFIG_INVALID. */
-export function react({ thought = 'said', stop, turns = 12, contract = reactContract }: ReactOptions = {}): Mode {
+export function react(options: ReactOptions = {}): Mode {
+  checkOptionNames('react(…)', options, { thought: true, stop: true, turns: true, contract: true } satisfies {
+    readonly [K in keyof ReactOptions]-?: true;
+  });
+  const { thought = 'said', stop, turns = 12, contract = reactContract } = options;
+  if (thought !== 'said' && thought !== 'argument')
+    throw optionFault('react(…)', "thought is neither 'said' nor 'argument'. Give one, or leave it out.");
+  if (typeof contract !== 'string' && typeof contract !== 'function')
+    throw optionFault('react(…)', 'contract is neither a text nor a function. Give one of them, or leave it out.');
   return defineMode({
     name: 'react',
     stop: { name: stop },

@@ -145,3 +145,7 @@ describe('a run in the text form', () => {
     expect(await run(agent, 'go')).toMatchObject({ status: 'completed', output: 'y' });
   });
 });
+
+it('an option that textReact does not have is refused', () => {
+  expect(() => textReact({ turn: 3 } as never)).toThrow('textReact(…): there is no option turn. Did you mean turns?');
+});

@@ -1,5 +1,6 @@
 import type { Mode, ModeInfo } from '@guardloop/core';
 import { defineMode } from '@guardloop/core';
+import { checkOptionNames } from '@guardloop/core/model';
 import { joined } from './react.js';
 import { textModel } from './text-model.js';
 
@@ -40,7 +41,11 @@ export function textContract({ tools, stop }: ModeInfo): string {
  * ReAct as text, for models that have no calls of their own: `Thought:`, `Action:`, `Action Input:`, `Observation:` lines, numbered or not.
  * What is in no such form is discarded, and the model is told what is wrong; that counts in `limits.repairs`. Throws CONFIG_INVALID.
  */
-export function textReact({ stop = 'Finish', turns = 12, contract = textContract }: TextReactOptions = {}): Mode {
+export function textReact(options: TextReactOptions = {}): Mode {
+  checkOptionNames('textReact(…)', options, { stop: true, turns: true, contract: true } satisfies {
+    readonly [K in keyof TextReactOptions]-?: true;
+  });
+  const { stop = 'Finish', turns = 12, contract = textContract } = options;
   return defineMode({
     name: 'text-react',
     stop: { name: stop },
