@@ -188,6 +188,19 @@ describe('formats', () => {
     expect(found(`A=1\\ndd_api_key=${value}`)).toEqual([`datadog-key: ${value}`]);
   });
 
+  test('full-width letters and invisible characters hide no token', () => {
+    const token = `glpat-${drawn('abcdefghkmnpqrstuvwxyz23456789', 20, 3)}`;
+    const wide = token.replace(/[a-z0-9]/g, (letter) => String.fromCharCode(letter.charCodeAt(0) + 0xfee0));
+    for (const written of [
+      wide,
+      `gl\u200bpat${token.slice(5)}`,
+      [...token].join('\u2060'),
+      `${token.slice(0, 12)}\u00ad${token.slice(12)}`,
+    ])
+      expect(found(`Ключ: ${written}, é`)).toEqual([`gitlab-token: ${written}`]);
+    expect(found('请看：Ａ１，ＯＫ')).toEqual([]);
+  });
+
   test('a right checksum is proof, whatever the token looks like', () => {
     // The checksum was worked out by hand from the published rule: CRC-32 of thirty letters a, in base 62.
     const token = `ghp_${'x'.repeat(30)}`;

@@ -1,7 +1,8 @@
 import type { Guardrail, Surface } from '@guardloop/core';
 import { optionFault, suggest } from '@guardloop/core/model';
-import type { FindInText } from '../text/finding.js';
+import type { FindInText, TextFinding, TextPlace } from '../text/finding.js';
 import { covering } from '../text/finding.js';
+import { foldText } from '../text/fold.js';
 import type { Pattern } from '../text/pattern.js';
 import type { TextGuardrailOptions } from '../text/text-guardrail.js';
 import { textGuardrail } from '../text/text-guardrail.js';
@@ -88,10 +89,24 @@ function search(options: Pick<SecretsOptions, (typeof ownOptions)[number]>): {
   const all: FindInText = (text, place) => finders.flatMap((find) => find(text, place));
   const withEncoded = isEncoded ? [all, findEncoded(all, isLong ? 16_384 : longestShortSecret)] : [all];
   const isAllowed = readAllow(where, options.allow);
+  const search: FindInText = (text, place) => withEncoded.flatMap((find) => find(text, place));
   const find: FindInText = (text, place) =>
-    covering(withEncoded.flatMap((find) => find(text, place)).filter(({ start, end }) => !isAllowed(text.slice(start, end))));
+    covering([...search(text, place), ...inFolded(text, place, search)].filter(({ start, end }) => !isAllowed(text.slice(start, end))));
   const kinds = [...chosen, ...own].map(({ id }) => id);
   return { find, kinds: [...kinds, ...written], window: isLong || own.length > 0 ? undefined : longestShortSecret + 124 };
+}
+
+// One class: linear. Full-width letters and digits, and what nobody sees.
+const disguise = /[\u00ad\u200b-\u200f\u2060-\u2064\ufeff\uff10-\uff19\uff21-\uff3a\uff41-\uff5a]/;
+
+/** What is found once that is read as what it looks like; beside what stands there as it is, since folding also joins words. */
+function inFolded(text: string, place: TextPlace, find: FindInText): readonly TextFinding[] {
+  if (!disguise.test(text)) return [];
+  const { text: plain, offset } = foldText(text);
+  return find(plain, place).map(({ start, end, kind }) => {
+    const last = offset(end - 1);
+    return { start: offset(start), end: last + ((text.codePointAt(last) ?? 0) > 0xffff ? 2 : 1), kind };
+  });
 }
 
 function readFlag(where: string, option: string, value: unknown): boolean {

@@ -114,15 +114,23 @@ interface Field {
 }
 
 /** Why a placeholder is not put back; undefined where it is, or where it is none. */
-function faultOf(conversation: Conversation, { placeholder, label, isExact }: PlaceholderLike, { name, kinds }: Field): string | undefined {
+function faultOf(conversation: Conversation, { like, text }: PlaceholderIn, { name, kinds }: Field): string | undefined {
+  const { placeholder, label, isExact, start, end } = like;
   const entry = conversation.valueOf(placeholder);
   if (entry === undefined)
     return isExact || conversation.hasLabel(label)
       ? `${name} holds a placeholder that stands for nothing in this conversation. Copy one exactly as you were shown it.`
       : undefined;
-  return kinds === undefined || kinds.has(entry.kind)
-    ? undefined
-    : `${name} takes a placeholder for ${[...kinds].join(' or ')}, and holds one for ${entry.kind}.`;
+  if (kinds !== undefined && !kinds.has(entry.kind))
+    return `${name} takes a placeholder for ${[...kinds].join(' or ')}, and holds one for ${entry.kind}.`;
+  return entry.value.includes('@') && isJoined(text, start, end)
+    ? `${name} holds a placeholder for an address that is joined to other text, which makes another address of it.`
+    : undefined;
+}
+
+interface PlaceholderIn {
+  readonly like: PlaceholderLike;
+  readonly text: string;
 }
 
 /** Why a call would fail for a placeholder in its input; undefined where it would not. */
@@ -132,7 +140,7 @@ export function faultInInput(conversation: Conversation, input: unknown, fields:
   for (const [name, kinds] of fields) {
     if (!Object.hasOwn(input, name)) continue;
     restoreValue((input as Readonly<Record<string, unknown>>)[name], (text) => {
-      for (const like of placeholdersLike(text)) fault ??= faultOf(conversation, like, { name, kinds });
+      for (const like of placeholdersLike(text)) fault ??= faultOf(conversation, { like, text }, { name, kinds });
       return text;
     });
   }
@@ -147,7 +155,7 @@ function restoreText(conversation: Conversation, text: string, field: Field): st
   let made = '';
   let at = 0;
   for (const like of placeholdersLike(text)) {
-    const fault = faultOf(conversation, like, field);
+    const fault = faultOf(conversation, { like, text }, field);
     if (fault !== undefined) throw toolError(fault, { errorClass: 'invalid_input', retryable: true });
     const entry = conversation.valueOf(like.placeholder);
     if (entry === undefined) continue;
@@ -155,4 +163,13 @@ function restoreText(conversation: Conversation, text: string, field: Field): st
     at = like.end;
   }
   return made + text.slice(at);
+}
+
+// Each looks at two characters.
+const goesOn = /^(?:[\p{L}\p{N}@+-]|\.[\p{L}\p{N}])/u;
+const beganBefore = /[\p{L}\p{N}@.+-]$/u;
+
+/** `[EMAIL_1].evil.example` would be somebody else's address, with the value in it. */
+function isJoined(text: string, start: number, end: number): boolean {
+  return goesOn.test(text.slice(end, end + 3)) || beganBefore.test(text.slice(Math.max(0, start - 2), start));
 }

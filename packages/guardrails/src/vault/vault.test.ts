@@ -304,6 +304,23 @@ describe('a tool that needs the value', () => {
     expect(JSON.stringify(endsOf(result)[0])).toContain('to takes a placeholder for email, and holds one for card.');
   });
 
+  it.each([
+    ['[EMAIL_1].evil.example', false],
+    ['[EMAIL_1]@evil.example', false],
+    ['x[EMAIL_1]', false],
+    ['[EMAIL_1]-b.example', false],
+    ['mailto:[EMAIL_1]', true],
+    ['Anna <[EMAIL_1]>, [EMAIL_1].', true],
+    ['_[EMAIL_1]_', true],
+  ])('of an address is put back where it stays that address: %s', async (to, isSent) => {
+    const sent: Sent[] = [];
+    const hides = make();
+    const tool = hides.restore(sending(sent), { fields: ['to'] });
+    const { result } = await go({ turns: [callTool('send_mail', { to }), say('Done.')], tools: [tool], hides });
+    expect(sent.map((one) => one.to)).toEqual(isSent ? [to.replaceAll('[EMAIL_1]', anna)] : []);
+    if (!isSent) expect(JSON.stringify(endsOf(result)[0])).toContain('to holds a placeholder for an address that is joined to other text');
+  });
+
   it('is given the value too where a schema or a model has changed the letters of the placeholder, and text in brackets stays', async () => {
     const sent: Sent[] = [];
     const hides = make();

@@ -208,7 +208,10 @@ function readHides<C>({ hides, window, kinds: given = [] }: VaultOptions<C>): {
     for (const each of kind.kinds ?? []) kinds.add(each);
     return kind.find;
   });
-  return { find: (text, place) => finders.flatMap((find) => checkedFindings(find(text, place), text)), kinds: areKnown ? kinds : undefined };
+  return {
+    find: (text, place) => finders.flatMap((find) => checkedFindings(find(text, place), text)),
+    kinds: areKnown ? kinds : undefined,
+  };
 }
 
 function readKinds(given: unknown): readonly string[] {
