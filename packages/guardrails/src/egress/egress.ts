@@ -59,7 +59,7 @@ const ownOptions = ['allow', 'images', 'schemes', 'bareDomains', 'code'] as cons
 const ordinarySchemes = ['https', 'http', 'mailto', 'tel'];
 
 /** Of {@link egress}: its search alone. Throws CONFIG_INVALID. */
-export function findEgress(options: Pick<EgressOptions, (typeof ownOptions)[number]> = {}): { readonly find: FindInText } {
+export function findEgress(options: Pick<EgressOptions, (typeof ownOptions)[number]> = {}): { readonly find: SearchInText } {
   const where = 'egress(…)';
   const { allow = [], images, schemes = [], bareDomains = false, code = 'look' } = options;
   const links = readAllowList(where, 'allow', allow);
@@ -72,11 +72,11 @@ export function findEgress(options: Pick<EgressOptions, (typeof ownOptions)[numb
   if (code !== 'look' && code !== 'skip') throw optionFault(where, "code is neither 'look' nor 'skip'. Give one, or leave it out.");
   const rules = { links, loads, schemes: new Set([...ordinarySchemes, ...schemes]), bareDomains };
   return {
-    find: (text, place) => {
+    find: searchAlone((text, place) => {
       const found = egressIn(text, place, rules);
       if (code === 'look' || found.length === 0 || place.surface === 'toolInput') return found;
       const isCode = codeIn(text);
       return found.filter(({ start, end }) => !isCode(start, end));
-    },
+    }),
   };
 }

@@ -45,9 +45,9 @@ export function injection<const S extends Surface = 'input' | 'toolOutput'>(opti
 }
 
 /** Of {@link injection}: its search alone. Throws CONFIG_INVALID. */
-export function findInjection(options: Pick<InjectionOptions, 'threshold'> = {}): { readonly find: FindInText } {
+export function findInjection(options: Pick<InjectionOptions, 'threshold'> = {}): { readonly find: SearchInText } {
   const { threshold = 1 } = options;
   if (typeof threshold !== 'number' || !(threshold > 0) || !Number.isFinite(threshold))
     throw optionFault('injection(…)', 'threshold is no number above 0. Give one, for example 0.8; the default is 1.');
-  return { find: (text) => injectionIn(text, threshold) };
+  return { find: searchAlone((text) => injectionIn(text, threshold)) };
 }

@@ -1,9 +1,9 @@
 import type { Guardrail, Surface } from '@guardloop/core';
-import { optionFault, suggest } from '@guardloop/core/model';
-import type { FindInText } from '../text/finding.js';
-import { covering } from '../text/finding.js';
+import { checkOptionNames, optionFault, suggest } from '@guardloop/core/model';
+import type { FindInText, SearchInText } from '../text/finding.js';
+import { covering, searchAlone } from '../text/finding.js';
 import type { TextGuardrailOptions } from '../text/text-guardrail.js';
-import { textGuardrail } from '../text/text-guardrail.js';
+import { textGuardrail, textOptionNames } from '../text/text-guardrail.js';
 import type { PiiKindId } from './built-in.js';
 import { builtInKinds, readKinds } from './built-in.js';
 import { piiFinder } from './find.js';
@@ -29,6 +29,8 @@ const all: readonly { readonly id: PiiKindId; readonly words: string; readonly g
   ...readKinds,
   ...builtInKinds,
 ];
+/** Of the guardrail: its search is given all of them. */
+const optionNames = Object.fromEntries([...textOptionNames, ...ownOptions].map((option) => [option, true as const]));
 const groups = [...new Set(all.map(({ group }) => group))].sort();
 
 /** Characters that any finding has at most, and as far as context is looked for. */
@@ -54,12 +56,13 @@ export function pii<const S extends Surface = Surface>(options: PiiOptions<S> = 
 }
 
 /** Of {@link pii}: its search alone. Throws CONFIG_INVALID. */
-export function findPii(options: Pick<PiiOptions, (typeof ownOptions)[number]> = {}): { readonly find: FindInText } {
-  return { find: search(options).find };
+export function findPii(options: Pick<PiiOptions, (typeof ownOptions)[number]> = {}): { readonly find: SearchInText } {
+  return { find: searchAlone(search(options).find) };
 }
 
 function search(options: Pick<PiiOptions, (typeof ownOptions)[number]>): { readonly find: FindInText; readonly kinds: readonly string[] } {
   const where = `${name}(…)`;
+  checkOptionNames(where, options, optionNames);
   const regions = readRegions(where, options.regions);
   const isChosen = readChoice(where, options);
   const isHere = ({ region }: { readonly region?: string }): boolean =>

@@ -401,8 +401,10 @@ describe('choices', () => {
     [{ rules: [{ pattern: 'a' }] }, /a rule has no id/],
     [{ gitleaks: '[[rules]]' }, /gitleaks is not what fromGitleaks gives/],
     [{ kind: ['ai'] }, /there is no option kind\. Did you mean kinds\?/],
+    [null, /the options are no object/],
   ])('options that make no sense are refused: %j', (options, message) => {
     expect(() => secrets(options as never)).toThrow(message);
+    expect(() => findSecrets(options as never)).toThrow(message);
   });
 });
 

@@ -1,11 +1,11 @@
 import type { Guardrail, Surface } from '@guardloop/core';
-import { optionFault, suggest } from '@guardloop/core/model';
+import { checkOptionNames, optionFault, suggest } from '@guardloop/core/model';
 import type { FindInText, TextFinding, TextPlace } from '../text/finding.js';
 import { covering } from '../text/finding.js';
 import { foldText } from '../text/fold.js';
 import type { Pattern } from '../text/pattern.js';
 import type { TextGuardrailOptions } from '../text/text-guardrail.js';
-import { textGuardrail } from '../text/text-guardrail.js';
+import { textGuardrail, textOptionNames } from '../text/text-guardrail.js';
 import type { SecretKindId } from './built-in.js';
 import { builtInKinds, writtenKinds } from './built-in.js';
 import { findEncoded } from './encoded.js';
@@ -47,6 +47,8 @@ const ownOptions = [
   'encoded',
   'long',
 ] as const satisfies readonly (keyof SecretsOptions)[];
+/** Of the guardrail: its search is given all of them. */
+const optionNames = Object.fromEntries([...textOptionNames, ...ownOptions].map((option) => [option, true as const]));
 const groups = [...new Set([...builtInKinds.map(({ group }) => group), ...writtenKinds.map(({ group }) => group)])].sort();
 
 /** All built-in kinds: id, what it is, and its group. */
@@ -78,6 +80,7 @@ function search(options: Pick<SecretsOptions, (typeof ownOptions)[number]>): {
   readonly window: number | undefined;
 } {
   const where = `${name}(…)`;
+  checkOptionNames(where, options, optionNames);
   const isLong = readFlag(where, 'long', options.long ?? true);
   const isEncoded = readFlag(where, 'encoded', options.encoded ?? false);
   const isChosen = readChoice(where, options);

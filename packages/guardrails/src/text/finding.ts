@@ -37,6 +37,15 @@ export function checkedFindings(given: unknown, text: string): readonly TextFind
   return given as readonly TextFinding[];
 }
 
+/** A {@link FindInText} for texts that cross no surface. Default of `surface`: `input`. */
+export type SearchInText = (text: string, place?: Partial<TextPlace>) => readonly TextFinding[];
+
+/** The same search, for which nobody has to say where the text stands. */
+export const searchAlone =
+  (find: FindInText): SearchInText =>
+  (text, place) =>
+    find(text, { surface: 'input', ...place });
+
 /** In order of their place, none over another: of two that overlap the one that begins first stands, of two that begin alike the longer. */
 export function apart<F extends { readonly start: number; readonly end: number }>(findings: readonly F[]): readonly F[] {
   if (findings.length < 2) return findings;

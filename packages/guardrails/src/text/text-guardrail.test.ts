@@ -115,3 +115,15 @@ test('of two findings that overlap one stands', () => {
   const at = (start: number, end: number) => ({ start, end });
   expect(apart([at(4, 8), at(0, 5), at(0, 3), at(8, 9)])).toEqual([at(0, 5), at(8, 9)]);
 });
+
+test.each<[unknown, string]>([
+  [undefined, 'it was given no kind'],
+  [{ name: 'ids', then: 'redact' }, 'find is no function'],
+  [{ name: 'ids', find: /x/, then: 'redact' }, 'find is no function'],
+  [{ find, then: 'redact' }, 'name is no text'],
+  [{ name: 'ids', find }, 'then is none of redact, ask, deny, halt'],
+  [{ name: 'ids', find, then: 'mask' }, 'then is none of redact, ask, deny, halt'],
+  [{ name: 'ids', find, then: 'redact', windows: 5 }, 'there is no option windows. Did you mean window?'],
+])('a kind that could guard nothing is refused when it is made: %j', (given, message) => {
+  expect(() => textGuardrail(given as typeof kind)).toThrow(message);
+});

@@ -1,7 +1,7 @@
 import type { Guardrail, InputSubject, Span, Subject, Surface, Verdict } from '@guardloop/core';
 import { allow, ask, defineGuardrail, deny, halt, rewrite } from '@guardloop/core';
 import { checkOptionNames, optionFault, suggest } from '@guardloop/core/model';
-import type { FindInText, TextFinding } from './finding.js';
+import type { FindInText, TextFinding, TextPlace } from './finding.js';
 import { apart } from './finding.js';
 import { jsonStrings } from './json-strings.js';
 
@@ -82,7 +82,8 @@ export function textGuardrail<const S extends Surface = Surface>(
   kind: TextGuardrailKind,
   options: TextGuardrailOptions<S> = {},
 ): Guardrail<unknown, S> {
-  const where = `${kind.name}(…)`;
+  checkKind(kind);
+  const where = checkKind(kind);
   checkOptionNames(where, options, Object.fromEntries([...textOptionNames, ...(kind.options ?? [])].map((name) => [name, true as const])));
   const on = (options.on ?? kind.on ?? surfaces) as readonly S[];
   const then = readThen(where, on, { given: options.then, fallback: kind.then });
@@ -106,6 +107,32 @@ export function textGuardrail<const S extends Surface = Surface>(
   const made = defineGuardrail(definition as unknown as Parameters<typeof defineGuardrail<S>>[0]) as Guardrail<unknown, S>;
   kinds.set(made, kind);
   return made;
+}
+
+/** A kind that finds nothing, or is misspelt, would guard nothing. */
+function checkKind(kind: unknown): void {
+  const where = 'textGuardrail(…)';
+  if (typeof kind !== 'object' || kind === null)
+    throw optionFault(where, "it was given no kind. Give what it is: { name: 'ids', find, then: 'redact' }.");
+  checkOptionNames(where, kind, { name: true, find: true, on: true, then: true, window: true, options: true });
+  const { name, find, then } = kind as { readonly [K in keyof TextGuardrailKind]?: unknown };
+  if (typeof name !== 'string' || name === '') throw optionFault(where, 'name is no text. Give one, which stands in its reasons.');
+  if (typeof find !== 'function')
+    throw optionFault(where, 'find is no function. Give (text) => […], which answers at once with { start, end, kind } of each finding.');
+  if (typeof then !== 'string' && (typeof then !== 'object' || then === null)) throw badAction(where, then);
+}
+
+/** What is wrong with a kind is found when it is made, and not when a text crosses. Gives what opens the messages about the options. */
+function checkKind(kind: unknown): string {
+  const { name, find, then } = (typeof kind === 'object' && kind !== null ? kind : {}) as Partial<TextGuardrailKind>;
+  if (typeof name !== 'string' || name.trim() === '')
+    throw optionFault('textGuardrail(…)', 'the kind has no name. Give one, such as ticket-numbers: it opens the reasons.');
+  const where = `${name}(…)`;
+  if (typeof find !== 'function')
+    throw optionFault(where, 'find of the kind is no function. Give (text) => [{ start, end, kind }], or the `find` of a search.');
+  const given: readonly unknown[] = typeof then === 'object' && then !== null ? Object.values(then) : [then];
+  for (const action of given) if (!(actions as readonly unknown[]).includes(action)) throw badAction(`${where}, the kind`, action);
+  return where;
 }
 
 const kinds = new WeakMap<object, TextGuardrailKind>();
@@ -155,13 +182,27 @@ function findAll(judge: Judge, subject: Subject): readonly Found[] {
   // A check on input is asked once for all items, whose texts are looked at one by one: nothing is found over the seam of two.
   const texts = surface === 'input' ? (subject as InputSubject).items.map(({ text }) => text) : [content];
   return texts.flatMap((text) =>
-    apart(judge.kind.find(text, { surface })).map((finding) => spanOf(judge, finding, text.slice(finding.start, finding.end))),
+    findIn(judge, text, { surface }).map((finding) => spanOf(judge, finding, text.slice(finding.start, finding.end))),
   );
+}
+
+/** Throws for what is no finding, which refuses: a text that nobody has looked at well does not cross. */
+function findIn({ kind }: Judge, text: string, place: TextPlace): readonly TextFinding[] {
+  const found: unknown = kind.find(text, place);
+  if (!Array.isArray(found)) throw new TypeError(`find of ${kind.name} gave no list`);
+  for (const finding of found as readonly unknown[]) if (!isFinding(finding, text)) throw new TypeError(`find of ${kind.name} gave no { start, end, kind } within the text`);
+  return apart(found as readonly TextFinding[]);
+}
+
+function isFinding(given: unknown, text: string): boolean {
+  const { start, end, kind } = (typeof given === 'object' && given !== null ? given : {}) as Partial<TextFinding>;
+  if (typeof kind !== 'string' || kind === '') return false;
+  return Number.isInteger(start) && Number.isInteger(end) && (start as number) >= 0 && (start as number) <= (end as number) && (end as number) <= text.length;
 }
 
 function findInJson(judge: Judge, surface: Surface, string: ReturnType<typeof jsonStrings>[number]): readonly Found[] {
   const { text, key, isNumber } = string;
-  return apart(judge.kind.find(text, { surface, key })).map((finding) => {
+  return findIn(judge, text, { surface, key }).map((finding) => {
     if (isNumber) {
       // Half a number cannot be replaced: the whole goes.
       const { with: words, kind } = spanOf(judge, finding, text);
@@ -206,7 +247,8 @@ function readThen(
 ): (surface: Surface) => TextAction {
   const bySurface = (value: typeof fallback | undefined): { readonly [K in Surface]?: TextAction } =>
     typeof value === 'object' && value !== null ? value : {};
-  if (given !== undefined && typeof given !== 'object' && !actions.includes(given)) throw badAction(where, given);
+  for (const one of [given, fallback]) if (typeof one === 'string' && !actions.includes(one)) throw badAction(where, one);
+  if (given !== undefined && typeof given !== 'string' && typeof given !== 'object') throw badAction(where, given);
   for (const [surface, action] of Object.entries(bySurface(given))) {
     if (!(on as readonly string[]).includes(surface))
       throw optionFault(where, `then names ${surface}, which is no surface that it stands on: ${on.join(', ')}.`);

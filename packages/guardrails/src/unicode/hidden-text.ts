@@ -1,6 +1,7 @@
 import type { Guardrail, Surface } from '@guardloop/core';
 import { optionFault, suggest } from '@guardloop/core/model';
-import type { FindInText } from '../text/finding.js';
+import type { FindInText, SearchInText } from '../text/finding.js';
+import { searchAlone } from '../text/finding.js';
 import type { TextGuardrailOptions } from '../text/text-guardrail.js';
 import { textGuardrail } from '../text/text-guardrail.js';
 import type { HiddenKind } from './find-hidden.js';
@@ -36,13 +37,18 @@ export function hiddenText<const S extends Surface = Surface>(options: HiddenTex
 }
 
 /** Of {@link hiddenText}: its search alone, and how far it looks. What it finds has `with`: what is to stand in its place. Throws CONFIG_INVALID. */
-export function findHiddenText(options: Pick<HiddenTextOptions, 'keep'> = {}): { readonly find: FindInText; readonly window: number } {
+export function findHiddenText(options: Pick<HiddenTextOptions, 'keep'> = {}): { readonly find: SearchInText; readonly window: number } {
   const { keep = [] } = options;
   for (const kind of Array.isArray(keep) ? (keep as readonly unknown[]) : [keep]) {
     if (hiddenKinds.includes(kind as HiddenKind)) continue;
-    const hint = typeof kind === 'string' ? suggest(kind, hiddenKinds) : '';
+    const hint = typeof kind === 'string' ? suggest(kind, hiddenKinds) || suggestBeginning(kind) : '';
     throw optionFault('hiddenText(…)', `keep is no list of kinds. ${hint}The kinds are ${hiddenKinds.join(', ')}.`);
   }
   const kept: ReadonlySet<string> = new Set(keep);
-  return { find: (text) => findHidden(text, kept), window: hiddenReach };
+  return { find: searchAlone((text) => findHidden(text, kept)), window: hiddenReach };
+}
+
+function suggestBeginning(kind: string): string {
+  const meant = hiddenKinds.find((each) => kind !== '' && each.startsWith(kind.toLowerCase()));
+  return meant === undefined ? '' : `Did you mean ${meant}? `;
 }

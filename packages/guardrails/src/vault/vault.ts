@@ -152,6 +152,8 @@ export function vault<C = unknown>(options: VaultOptions<C>): Vault<C> {
       return made;
     },
     put: async (conversation, kind, value) => {
+      if (typeof conversation !== 'string' || conversation === '')
+        throw optionFault('vault.put', 'the name of the conversation is no text, or empty. Give what `conversation` makes of the context.');
       if (typeof kind !== 'string' || kind.trim() === '')
         throw optionFault('vault.put', 'the kind is no text. Give what kind of thing the value is, such as email.');
       if (typeof value !== 'string' || value === '')
