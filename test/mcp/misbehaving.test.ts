@@ -348,6 +348,46 @@ describe('answers', () => {
     expect(warnings.map(({ kind }) => kind)).toEqual(['request-refused', 'request-refused', 'request-refused']);
   });
 
+  it('that come in thousands are answered a few at a time, told once, and keep no call from its result', async () => {
+    const asked = Array.from({ length: 3_000 }, (_, id) => ({ id: `q${id}`, method: 'sampling/createMessage', params: {} }));
+    const server = await fakeServer({
+      tools: () => [tool('a')],
+      onCall: () => ({
+        stream: (response, { id }) => {
+          response.writeHead(200, { 'content-type': 'text/event-stream' });
+          const sent = [...asked, { id, result: { content: [{ type: 'text', text: 'ok' }] } }];
+          response.end(sent.map((message) => `data: ${JSON.stringify({ jsonrpc: '2.0', ...message })}\n\n`).join(''));
+        },
+      }),
+    });
+    const warnings: McpWarning[] = [];
+    const mcp = await connect({ name: 'x', url: server.url, onWarning: (warning) => warnings.push(warning) });
+    expect(endsOf(await callAll(mcp, ['x__a']))).toMatchObject([{ status: 'ok', content: 'ok' }]);
+    expect(warnings.map(({ kind }) => kind)).toEqual(['request-refused']);
+    expect(server.messages.filter(({ method }) => method === undefined).length).toBeLessThan(500);
+  });
+
+  it('that nest too deep are no result, whether they say that it failed or not', async () => {
+    const deep = `${'['.repeat(50_000)}${']'.repeat(50_000)}`;
+    for (const isError of [true, false]) {
+      const server = await fakeServer({
+        tools: () => [tool('a')],
+        onCall: () => ({
+          stream: (response, { id }) => {
+            const content = '[{"type":"text","text":"x"}]';
+            response.writeHead(200, { 'content-type': 'application/json' });
+            response.end(
+              `{"jsonrpc":"2.0","id":${id},"result":{"isError":${isError},"content":${content},"structuredContent":{"a":${deep}}}}`,
+            );
+          },
+        }),
+      });
+      const [end] = endsOf(await callAll(await connect({ name: 'x', url: server.url }), ['x__a']));
+      expect(end).toMatchObject({ status: 'error', errorClass: 'bad_result' });
+      expect(JSON.stringify(end)).not.toContain('stack');
+    }
+  });
+
   it('in the form of progress are told as steps, without words', async () => {
     const program = fakeProgram(
       `if (message.method === 'tools/call') {
@@ -628,5 +668,27 @@ describe('texts of tools', () => {
       'Tool mail has a description that is refused: it holds email.',
       'Tool breaks could not be checked: `checkDescription` failed at its description.',
     ]);
+  });
+});
+
+describe('headers of this program', () => {
+  it('that cannot be made cost the call, which was not sent, and are not told', async () => {
+    for (const broken of [
+      () => {
+        throw new Error('vault token t-1');
+      },
+      () => ({ authorization: 'token t-1\nx' }),
+    ]) {
+      let isBroken = false;
+      const server = await fakeServer({ tools: () => [tool('a')] });
+      const mcp = await connect({ name: 'x', url: server.url, headers: () => (isBroken ? broken() : {}) });
+      isBroken = true;
+      const [end] = endsOf(await callAll(mcp, ['x__a']));
+      expect(end).toMatchObject({ status: 'error', errorClass: 'unavailable' });
+      expect(JSON.stringify(end)).toContain('nothing was sent. It did not run.');
+      expect(JSON.stringify(end)).not.toContain('t-1');
+      expect(server.methods()).not.toContain('tools/call');
+      isBroken = false;
+    }
   });
 });

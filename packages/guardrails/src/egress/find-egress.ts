@@ -8,7 +8,7 @@ import { readableHost } from './punycode.js';
 import type { Target } from './target.js';
 import { readTarget, schemeOf, trimTarget } from './target.js';
 import type { TextTarget } from './text-target.js';
-import { urlsIn } from './urls.js';
+import { eachUrlIn } from './urls.js';
 import { readableView } from './view.js';
 
 /** What may be reached. */
@@ -29,7 +29,7 @@ export function egressIn(text: string, place: TextPlace, rules: EgressRules): re
     if (kind !== undefined) found.push({ start, end, kind });
   };
   if (place.surface === 'toolInput' && place.key !== undefined) add(0, text.length, faultOfArgument(text, place.key, rules));
-  for (const url of urlsIn(text)) {
+  for (const url of eachUrlIn(text)) {
     if (url.kind === 'email' && !url.url.includes('?')) continue;
     const isBare = url.kind === 'domain' || url.kind === 'address';
     // Renderers of GitHub's Markdown make links of names that begin so.
@@ -75,7 +75,7 @@ function faultOfTarget(text: string, { start, end, kind, target }: TextTarget, r
     if (fault !== undefined) return fault;
   }
   if (!mayHoldMore.test(raw)) return undefined;
-  for (const url of urlsIn(raw)) {
+  for (const url of eachUrlIn(raw)) {
     const fault = url.kind === 'url' ? faultOf(url, kind, rules) : undefined;
     if (fault !== undefined) return fault;
   }

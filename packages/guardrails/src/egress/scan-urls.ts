@@ -41,11 +41,12 @@ const plainForms: Readonly<Record<string, RegExp>> = {
   https: /^:[\p{L}\p{N}[]/u,
 };
 
-/** All URLs, bare domains and e-mail addresses of a text in which nothing is hidden: see `urlsIn`. */
-export function scanUrls(text: string): readonly FoundUrl[] {
-  const found: FoundUrl[] = [];
-  /** The URL that the scan stands in: its place in `found`, its end, and how many have been found in it. */
-  let outer = { index: -1, end: 0, nested: 0 };
+/** All URLs, bare domains and e-mail addresses of a text in which nothing is hidden, one after the other: see `urlsIn`. */
+export function* scanUrls(text: string): Generator<FoundUrl, undefined> {
+  /** The URL that the scan stands in, and those that have been found in it: given when the scan has left it. */
+  let held: FoundUrl[] = [];
+  /** Its end, and how many have been found in it. */
+  let outer = { end: 0, nested: 0 };
   for (const { 0: letters, index: first } of text.matchAll(runs)) {
     const index = withoutEscape(text, first, letters);
     const run = letters.slice(index - first);
@@ -53,18 +54,20 @@ export function scanUrls(text: string): readonly FoundUrl[] {
       const url = outer.nested > maxNested ? undefined : readUrl(text, { run, index, end: outer.end });
       if (url === undefined) continue;
       outer.nested += 1;
-      if (outer.nested <= maxNested) found.push({ ...url, isNested: true });
-      else if (outer.nested === maxNested + 1) markOdd(found, outer.index);
+      if (outer.nested <= maxNested) held.push({ ...url, isNested: true });
+      else if (held[0] !== undefined) held[0] = { ...held[0], isOdd: true };
       continue;
     }
     const whole = readUrl(text, { run, index });
     for (const url of whole === undefined ? readBare(text, index, run) : [whole]) {
+      yield* held;
       const redirects = redirectsOf(text, url);
-      outer = { index: found.length, end: url.end, nested: redirects.length };
-      found.push(url, ...redirects);
+      outer = { end: url.end, nested: redirects.length };
+      held = [url, ...redirects];
     }
   }
-  return found;
+  yield* held;
+  return undefined;
 }
 
 /** In JSON that is a text, and in a log with colours, a run begins with letters of the escape before it. `%0A` and `\\\\host` are no escapes here. */
@@ -86,11 +89,6 @@ function redirectsOf(text: string, { start, end }: FoundUrl): readonly FoundUrl[
     if (found.length === maxNested) break;
   }
   return found;
-}
-
-function markOdd(found: FoundUrl[], index: number): void {
-  const url = found[index];
-  if (url !== undefined) found[index] = { ...url, isOdd: true };
 }
 
 interface Run {

@@ -20,23 +20,29 @@ export interface FoundHost {
  * with the length; never throws on text.
  */
 export function urlsIn(text: string): readonly FoundUrl[] {
-  if (text.length <= partless) return urlsOfPart(text);
-  const found: FoundUrl[] = [];
+  return [...eachUrlIn(text)];
+}
+
+/** The same one after the other: a hostile text may hold more of them than should be kept. */
+export function* eachUrlIn(text: string): Generator<FoundUrl, undefined> {
+  if (text.length <= partless) yield* urlsOfPart(text, 0);
   // No URL has white space in it.
-  for (const part of partsAtSpace(text)) {
-    for (const url of urlsOfPart(part.text)) found.push({ ...url, start: url.start + part.start, end: url.end + part.start });
-  }
-  return found;
+  else for (const part of partsAtSpace(text)) yield* urlsOfPart(part.text, part.start);
+  return undefined;
 }
 
 /** Characters up to which a text is read as a whole. */
 const partless = 16_384;
 
-function urlsOfPart(text: string): readonly FoundUrl[] {
+function* urlsOfPart(text: string, offset: number): Generator<FoundUrl, undefined> {
   const view = readableView(text);
-  const found = scanUrls(view.text);
-  if (view.text === text) return found;
-  return found.map((url) => ({ ...url, start: view.start(url.start), end: view.end(url.end) }));
+  const isSame = view.text === text;
+  for (const url of scanUrls(view.text)) {
+    if (isSame && offset === 0) yield url;
+    else if (isSame) yield { ...url, start: url.start + offset, end: url.end + offset };
+    else yield { ...url, start: view.start(url.start) + offset, end: view.end(url.end) + offset };
+  }
+  return undefined;
 }
 
 /** The hosts that a text names, in URLs, bare domains and e-mail addresses: see {@link urlsIn}. */

@@ -27,7 +27,7 @@ export function signsIn(text: string): readonly Sign[] {
   for (const part of partsOf(text, reach)) {
     for (const sign of signsOfPart(part.text)) {
       const start = sign.start + part.offset;
-      if (start >= part.start && start < part.end) found.push({ ...sign, start, end: sign.end + part.offset });
+      if (start >= part.start && start < part.end) found.push({ start, end: sign.end + part.offset, kind: sign.kind, weight: sign.weight });
     }
   }
   return found;
@@ -86,7 +86,7 @@ function saidIn(text: string): readonly Sign[] {
         });
     }
   }
-  return found.map((sign) => ({ ...sign, start: start(sign.start), end: end(sign.end) }));
+  return found.map((sign) => ({ start: start(sign.start), end: end(sign.end), kind: sign.kind, weight: sign.weight }));
 }
 
 /** What opens doors is sent to nobody. */

@@ -1,5 +1,6 @@
 import type { TextFinding } from '../text/finding.js';
 import { lookAlikeOf } from './look-alikes.js';
+import type { TextPart } from './parts.js';
 import { partsOf } from './parts.js';
 
 /** What is hidden or confusing in a text. */
@@ -24,6 +25,7 @@ const maxWord = 64;
 const candidate = /[\p{Default_Ignorable_Code_Point}\p{Co}\ufff9-\ufffb\u2800]/gu;
 /** Letters of scripts that look like Latin ones: where they meet Latin letters, a word is looked at. */
 const foreign = /[\p{Script=Cyrillic}\p{Script=Greek}\p{Script=Armenian}\p{Script=Cherokee}]/gu;
+const isLowSurrogate = (unit: number): boolean => unit >= 0xdc00 && unit <= 0xdfff;
 const wordLetter = /[\p{L}\p{M}]/u;
 const latinLetter = /[A-Za-z]/;
 
@@ -50,24 +52,28 @@ const blackFlag = '\u{1f3f4}';
 export function findHidden(text: string, keep: ReadonlySet<string>): readonly TextFinding[] {
   if (!/\P{ASCII}/u.test(text)) return [];
   const found: TextFinding[] = [];
-  for (const part of partsOf(text, 2 * hiddenReach)) {
-    for (const { start, end, kind, with: words } of hiddenInPart(part.text, keep)) {
-      const at = start + part.offset;
-      if (at >= part.start && at < part.end) found.push({ start: at, end: end + part.offset, kind, with: words });
-    }
-  }
+  for (const part of partsOf(text, 2 * hiddenReach)) findInPart(part, keep, found);
   return found;
 }
 
-function hiddenInPart(text: string, keep: ReadonlySet<string>): readonly TextFinding[] {
-  const found: TextFinding[] = [];
+/** Adds what begins in a part. Made once, at its place in the whole text: of a hostile text these are as many as it has characters. */
+function findInPart({ text, offset, start, end }: TextPart, keep: ReadonlySet<string>, found: TextFinding[]): void {
+  const [from, to] = [start - offset, end - offset];
   const sides = new Sides(text);
-  for (const { 0: character, index } of text.matchAll(candidate)) {
-    const kind = kindOf(sides, index, character);
-    if (kind !== undefined && !keep.has(kind)) found.push({ start: index, end: index + character.length, kind, with: '' });
+  // By `test`, which makes nothing: of a hostile text every character is a match.
+  candidate.lastIndex = from;
+  while (candidate.test(text) && candidate.lastIndex > 0) {
+    const after = candidate.lastIndex;
+    const index = after - (isLowSurrogate(text.charCodeAt(after - 1)) ? 2 : 1);
+    if (index >= to) break;
+    const kind = index < from ? undefined : kindOf(sides, index, after);
+    // What it asks may have looked elsewhere with the same expression.
+    candidate.lastIndex = after;
+    if (kind !== undefined && !keep.has(kind)) found.push({ start: index + offset, end: after + offset, kind, with: '' });
   }
-  if (!keep.has('mixed-script')) found.push(...mixedWords(text));
-  return found;
+  if (keep.has('mixed-script')) return;
+  for (const word of mixedWords(text))
+    if (word.start >= from && word.start < to) found.push({ ...word, start: word.start + offset, end: word.end + offset });
 }
 
 /** A text, and where letters stand in it that are read from the right. */
@@ -79,6 +85,7 @@ class Sides {
   /** Whether such a letter stands near a place, on its line. */
   hasRightToLeft(index: number): boolean {
     this.places ??= [...this.text.matchAll(rightToLeft)].map((match) => match.index);
+    if (this.places.length === 0) return false;
     let low = 0;
     let high = this.places.length;
     while (low < high) {
@@ -93,38 +100,32 @@ class Sides {
   }
 }
 
-function kindOf(sides: Sides, index: number, character: string): HiddenKind | undefined {
+function kindOf(sides: Sides, index: number, after: number): HiddenKind | undefined {
   const { text } = sides;
-  const code = character.codePointAt(0) ?? 0;
-  const place = { index, before: codePointBefore(text, index), after: codePointAt(text, index + character.length) };
-  const named = kindsByCode.find(({ from, to }) => code >= from && code <= to);
-  if (named !== undefined) return named.belongs?.(sides, place, code) === true ? undefined : named.kind;
-  return isFiller(code, place.before, place.after) ? undefined : 'invisible-filler';
+  const code = text.codePointAt(index) ?? 0;
+  for (const { from, to, kind, belongs } of kindsByCode)
+    if (code >= from && code <= to) return belongs?.(sides, index, after) === true ? undefined : kind;
+  return isFiller(code, codePointBefore(text, index), codePointAt(text, after)) ? undefined : 'invisible-filler';
 }
 
-interface Place {
-  readonly index: number;
-  readonly before: string;
-  readonly after: string;
-}
 interface Range {
   readonly from: number;
   readonly to: number;
   readonly kind: HiddenKind;
-  /** Whether it stands where writing needs it. Left out: never. */
-  readonly belongs?: (sides: Sides, place: Place, code: number) => boolean;
+  /** Whether what stands from `index` to `after` stands where writing needs it. Left out: never. */
+  readonly belongs?: (sides: Sides, index: number, after: number) => boolean;
 }
 
 /** The first that holds a code. */
 const kindsByCode: readonly Range[] = [
-  { from: 0xe0000, to: 0xe007f, kind: 'tag-characters', belongs: ({ text }, { index }) => isTagFlag(text, index) },
+  { from: 0xe0000, to: 0xe007f, kind: 'tag-characters', belongs: ({ text }, index) => isTagFlag(text, index) },
   { from: 0xfe00, to: 0xfe0f, kind: 'variation-selectors', belongs: selects },
   { from: 0xe0100, to: 0xe01ef, kind: 'variation-selectors', belongs: selects },
   { from: 0x180b, to: 0x180d, kind: 'variation-selectors', belongs: selects },
   { from: 0x180f, to: 0x180f, kind: 'variation-selectors', belongs: selects },
-  { from: 0x200b, to: 0x200b, kind: 'zero-width', belongs: (_, { before, after }) => unspaced.test(before) && unspaced.test(after) },
-  { from: 0x200c, to: 0x200c, kind: 'zero-width', belongs: (_, { before, after }) => joining.test(before) && !candidateOnce.test(after) },
-  { from: 0x200d, to: 0x200d, kind: 'zero-width', belongs: (_, { before, after }) => isJoined(before, after) },
+  { from: 0x200b, to: 0x200b, kind: 'zero-width', belongs: isWordEnd },
+  { from: 0x200c, to: 0x200c, kind: 'zero-width', belongs: isParting },
+  { from: 0x200d, to: 0x200d, kind: 'zero-width', belongs: isJoined },
   { from: 0x2060, to: 0x2064, kind: 'zero-width' },
   { from: 0xfeff, to: 0xfeff, kind: 'zero-width' },
   { from: 0x180e, to: 0x180e, kind: 'zero-width' },
@@ -148,17 +149,28 @@ function isTagFlag(text: string, index: number): boolean {
   return tagFlags.some((tags) => text.startsWith(tags, from + 2) && index < from + 2 + tags.length);
 }
 
-const isJoined = (before: string, after: string): boolean =>
-  (endsEmoji.test(before) && pictographic.test(after)) || (joining.test(before) && !candidateOnce.test(after));
+function isWordEnd({ text }: Sides, index: number, after: number): boolean {
+  // Of a run only the first can belong: told without making a text of each.
+  if (text.charCodeAt(index - 1) === 0x200b) return false;
+  return unspaced.test(codePointBefore(text, index)) && unspaced.test(codePointAt(text, after));
+}
+function isParting({ text }: Sides, index: number, after: number): boolean {
+  return joining.test(codePointBefore(text, index)) && !candidateOnce.test(codePointAt(text, after));
+}
+function isJoined(sides: Sides, index: number, after: number): boolean {
+  const isInEmoji = endsEmoji.test(codePointBefore(sides.text, index)) && pictographic.test(codePointAt(sides.text, after));
+  return isInEmoji || isParting(sides, index, after);
+}
 
 /** A mark of direction serves text of both directions, and there alone or with one other. */
-function isMark(sides: Sides, { index, before, after }: Place): boolean {
-  if (candidateOnce.test(before) && candidateOnce.test(after)) return false;
-  return sides.hasRightToLeft(index);
+function isMark(sides: Sides, index: number, after: number): boolean {
+  if (!sides.hasRightToLeft(index)) return false;
+  return !(candidateOnce.test(codePointBefore(sides.text, index)) && candidateOnce.test(codePointAt(sides.text, after)));
 }
 
 /** An opening with its end on the same line. Overrides never: they only hide. Others need text from right to left, isolates to the left too. */
-function isPaired(sides: Sides, { index }: Place, code: number): boolean {
+function isPaired(sides: Sides, index: number): boolean {
+  const code = sides.text.charCodeAt(index);
   if (code === 0x202d || code === 0x202e) return false;
   const opener = openerOf(sides.text, index, code);
   if (opener === undefined || opener === 0x202d || opener === 0x202e) return false;
@@ -186,9 +198,12 @@ function openerOf(text: string, index: number, code: number): number | undefined
 }
 
 /** A selector of variants stands once, behind what has them. */
-function selects(_: Sides, { before, after }: Place, code: number): boolean {
+function selects({ text }: Sides, index: number, end: number): boolean {
+  const [code, unit] = [text.codePointAt(index) ?? 0, text.charCodeAt(index - 1)];
+  if (unit >= 0xfe00 && unit <= 0xfe0f) return false;
+  const before = codePointBefore(text, index);
   if (code === 0xfe0e || code === 0xfe0f)
-    return /[0-9#*]/.test(before) ? after === '\u20e3' : hasPresentation.test(before) || hasVariants.test(before);
+    return /[0-9#*]/.test(before) ? text.charAt(end) === '\u20e3' : hasPresentation.test(before) || hasVariants.test(before);
   if (code >= 0x180b && code <= 0x180f) return /\p{Script=Mongolian}/u.test(before);
   // Registered sequences of ideographs end far below the last selector (Ideographic Variation Database).
   if (code >= 0xe0100) return code <= 0xe012f && /\p{Script=Han}/u.test(before);

@@ -45,8 +45,10 @@ export async function callTool(
     throw readError(thrown, serverName);
   }
   const result = readCallResult(given);
-  if (result.isError)
-    throw toolError(errorWords(result, mostErrorChars), { errorClass: 'failed', ...(isRepeatable ? { retryable: true } : {}) });
+  if (result.isError) {
+    const words = readable(serverName, () => errorWords(result, mostErrorChars));
+    throw toolError(words, { errorClass: 'failed', ...(isRepeatable ? { retryable: true } : {}) });
+  }
   if (misfit) {
     if (result.structured === undefined)
       throw toolError(`it ran, but server ${serverName} gave no structured result, which it declares`, { errorClass: 'bad_result' });
@@ -56,7 +58,16 @@ export async function callTool(
         errorClass: 'bad_result',
       });
   }
-  return outputOf(result);
+  return readable(serverName, () => outputOf(result));
+}
+
+/** What is nested so deep that it cannot be written out is no result. */
+function readable<T>(serverName: string, read: () => T): T {
+  try {
+    return read();
+  } catch {
+    throw toolError(`it ran, but server ${serverName} gave a result that cannot be read`, { errorClass: 'bad_result' });
+  }
 }
 
 /** A server's words about its progress are judged by nobody, so only how far it is is told: a whole number, once each. */

@@ -6,6 +6,7 @@ import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/
 import type { FetchLike } from '@modelcontextprotocol/sdk/shared/transport.js';
 import { boundedBody } from './bounded-body.js';
 import { RequestFailure } from './failure.js';
+import { signInFetch } from './oauth.js';
 import { WatchedTransport } from './watched-transport.js';
 
 export interface HttpPlace {
@@ -108,6 +109,7 @@ export function openHttp(place: HttpPlace): HttpTransport {
   /** Requests that the server refused until somebody has signed in. */
   const refused = new Set<string | number>();
   let signIns = 0;
+  const askForSignIn = signInFetch(place.fetch, url);
   // The watched transport is made after what it watches.
   const watched = (): WatchedTransport => transport;
 
@@ -191,6 +193,15 @@ export function openHttp(place: HttpPlace): HttpTransport {
     throw new RequestFailure('refused', `Server ${serverName} refuses the request: HTTP ${status}.`);
   };
 
+  /** What this program says of itself; its own words where it cannot are not told, as they may hold what the headers do. */
+  const addOwn = async (headers: Headers): Promise<void> => {
+    try {
+      for (const [name, value] of Object.entries(await place.headers())) headers.set(name, value);
+    } catch {
+      throw new RequestFailure('refused', `The \`headers\` for server ${serverName} could not be made, or are none: nothing was sent.`);
+    }
+  };
+
   const ask = async (target: string | URL, init: RequestInit, sent: Sent): Promise<Response> => {
     const { id } = sent;
     if (id !== undefined) refused.delete(id);
@@ -203,10 +214,10 @@ export function openHttp(place: HttpPlace): HttpTransport {
     const sent = readSent(init);
     const isStream = init?.method === 'GET' && new Headers(init.headers).get('accept') === 'text/event-stream';
     const isEnd = init?.method === 'DELETE';
-    if (sent === undefined && !isStream && !isEnd) return place.fetch(target, init);
+    if (sent === undefined && !isStream && !isEnd) return askForSignIn(target, init);
     // What is for the server goes to nobody else: the SDK follows no redirect to another origin, and this holds it again.
     const headers = new Headers(init?.headers);
-    if (isSamePlace(url, new URL(target))) for (const [name, value] of Object.entries(await place.headers())) headers.set(name, value);
+    if (isSamePlace(url, new URL(target))) await addOwn(headers);
     const full: RequestInit = { ...init, headers };
     if (sent !== undefined) {
       return ask(target, full, sent);

@@ -74,12 +74,15 @@ export async function mcpServer<C = unknown>(options: McpServerOptions<C>): Prom
   return made.begin();
 }
 
+const mostToldRefused = 20;
+
 class ServerInUse<C> {
   private readonly options: McpServerOptions<C>;
   private readonly pins: ReadonlyMap<string, Pin> | undefined;
   private readonly connection: Connection;
   private readonly requestTimeoutMs: number;
   private readonly standing: StandingTools;
+  private readonly toldRefused = new Set<string>();
 
   constructor(options: McpServerOptions<C>, pins: ReadonlyMap<string, Pin> | undefined) {
     this.options = options;
@@ -95,8 +98,7 @@ class ServerInUse<C> {
       onListChanged: (list) => {
         if (list === 'tools') this.standing.lookAgain();
       },
-      onRefused: (method) =>
-        this.warn({ kind: 'request-refused', message: `It asked for ${showName(method)}, which this client refuses.` }),
+      onRefused: (method) => this.tellRefused(showName(method)),
     });
     this.standing = new StandingTools(this.connection, {
       serverName: options.name,
@@ -265,6 +267,13 @@ class ServerInUse<C> {
   private async giveUp(thrown: Error): Promise<never> {
     await this.connection.close();
     throw thrown;
+  }
+
+  /** Once for each kind of request, and of so many kinds: a server may ask as often as it likes. */
+  private tellRefused(method: string): void {
+    if (this.toldRefused.has(method) || this.toldRefused.size >= mostToldRefused) return;
+    this.toldRefused.add(method);
+    this.warn({ kind: 'request-refused', message: `It asked for ${method}, which this client refuses.` });
   }
 
   private warn(warning: Omit<McpWarning, 'server'>): void {

@@ -86,6 +86,22 @@ function readAddress(name: string, given: unknown): URL {
 
 const isSafe = (address: URL): boolean => address.protocol === 'https:' || (address.protocol === 'http:' && isLoopback(address.hostname));
 
+/**
+ * Asks what belongs to a sign-in. The server names these addresses, so none leads where it could not be asked itself: https, or http on this
+ * machine for a server of this machine. Else a server far away could have this program ask what only it can reach.
+ */
+export function signInFetch(fetch: FetchLike, server: URL): FetchLike {
+  return async (target, init) => {
+    const { protocol, hostname } = new URL(target);
+    const isHere = isLoopback(hostname);
+    if (isHere ? !isLoopback(server.hostname) : protocol !== 'https:')
+      throw new Error(
+        'The server names an address for the sign-in that is neither https nor, for a server of this machine, on this machine.',
+      );
+    return fetch(target, init);
+  };
+}
+
 class SignIn implements OAuthSignIn {
   readonly redirectUrl: string;
   private readonly options: OAuthOptions;
@@ -198,7 +214,11 @@ class SignIn implements OAuthSignIn {
       return refuse(searchParams.get('error') === 'access_denied' ? 'the person refused.' : 'the authorization server gave no code.');
     let result: string;
     try {
-      result = await auth(this, { serverUrl: this.url, authorizationCode: code, fetchFn: this.options.fetch ?? globalThis.fetch });
+      result = await auth(this, {
+        serverUrl: this.url,
+        authorizationCode: code,
+        fetchFn: signInFetch(this.options.fetch ?? globalThis.fetch, this.url),
+      });
     } catch {
       // What was thrown may quote bodies and codes.
       return refuse('the authorization server did not take the code.');

@@ -3,6 +3,9 @@ import type { JSONRPCMessage, MessageExtraInfo, RequestId } from '@modelcontextp
 import { ErrorCode } from '@modelcontextprotocol/sdk/types.js';
 import { RequestFailure } from './failure.js';
 
+/** Requests of the server that are answered at the same time: what comes beyond is left unanswered, or a server could make this client send for ever. */
+const mostAsked = 16;
+
 type OnMessage = NonNullable<Transport['onmessage']>;
 
 const isRequest = (message: JSONRPCMessage): message is JSONRPCMessage & { readonly id: RequestId; readonly method: string } =>
@@ -26,6 +29,8 @@ export class WatchedTransport implements Transport {
   onmessage?: OnMessage;
   isOver = false;
   private readonly pending = new Set<RequestId>();
+  /** Requests of the server that have no answer of ours yet. */
+  private readonly asked = new Set<RequestId>();
   private readonly inner: Transport;
   private readonly serverName: string;
   /** Called when the last open request is over. */
@@ -72,6 +77,7 @@ export class WatchedTransport implements Transport {
       if (isRequest(message)) this.fail(message.id, this.explain?.(message.id) ?? this.readThrown(thrown));
       else throw thrown;
     } finally {
+      if (isAnswer(message)) this.asked.delete(message.id);
       const given = cancelledBy(message);
       if (given !== undefined) this.drop(given);
     }
@@ -95,6 +101,13 @@ export class WatchedTransport implements Transport {
   }
 
   private receive(message: JSONRPCMessage, extra: MessageExtraInfo | undefined): void {
+    if (isRequest(message)) {
+      if (this.asked.size >= mostAsked || this.asked.has(message.id)) return;
+      this.asked.add(message.id);
+    }
+    // What it takes back is not answered.
+    const withdrawn = cancelledBy(message);
+    if (withdrawn !== undefined) this.asked.delete(withdrawn);
     // As the SDK reads ids: a server may write a number as a text.
     const isLast =
       isAnswer(message) && (this.pending.delete(message.id) || this.pending.delete(Number(message.id))) && this.pending.size === 0;

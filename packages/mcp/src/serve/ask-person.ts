@@ -8,6 +8,8 @@ import type { DecideApproval } from './types.js';
 export type CallExtra = RequestHandlerExtra<ServerRequest, ServerNotification>;
 
 const mostChars = 2_000;
+/** Of arguments: longer ones are put to nobody, since a person would approve what he has not seen. */
+const mostInput = 8_000;
 const cut = (text: string): string => showText(text.length > mostChars ? `${text.slice(0, mostChars)} […]` : text);
 
 /** Asks the person at the client with a form, where the client says that it can show one. */
@@ -50,13 +52,15 @@ export function personAtClient(
   };
 }
 
-/** Undefined for what cannot be asked of somebody outside: an answer that is held back, and calls that the host runs itself. */
+/** Undefined for what cannot be asked of somebody outside: an answer that is held back, calls that the host runs itself, arguments too long to show. */
 function question(approval: Approval): string | undefined {
   if (approval.surface === 'output' || (approval.surface === 'toolInput' && approval.caller === true)) return undefined;
+  const input = approval.surface === 'handoff' ? '' : showText(JSON.stringify(approval.input));
+  if (input.length > mostInput) return undefined;
   const what =
     approval.surface === 'handoff'
       ? `The agent ${approval.from} wants to hand over to ${approval.to}.`
-      : `The agent wants to call ${approval.tool} with ${cut(JSON.stringify(approval.input))}`;
+      : `The agent wants to call ${approval.tool} with ${input}`;
   const before = approval.surface === 'toolInput' && approval.mayHaveRun ? '\nIt may have been done already.' : '';
   return `${what}\nWhy you are asked: ${cut(approval.reason)}${before}\nMay it?`;
 }

@@ -6,13 +6,16 @@ import { Readable } from 'node:stream';
 import { GuardloopError } from '@guardloop/core';
 import { isLoopback } from '../client/options.js';
 import type { HttpOptions, httpHandler, ListenOptions } from './http-handler.js';
+import { checkHttpOptions } from './http-handler.js';
 
 const thisMachine = ['localhost', '127.0.0.1', '[::1]'];
 
 export async function listenOn(
-  { port = 0, host = '127.0.0.1', path = '/mcp', authenticate, hosts, ...more }: ListenOptions,
+  options: ListenOptions,
   makeHandler: (http: HttpOptions) => ReturnType<typeof httpHandler>,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
+  checkHttpOptions(options, ['port', 'host', 'path']);
+  const { port = 0, host = '127.0.0.1', path = '/mcp', authenticate, hosts, ...more } = options;
   const name = host.includes(':') ? `[${host}]` : host;
   if (!isLoopback(name) && (authenticate === undefined || hosts === undefined))
     throw new GuardloopError(
@@ -66,6 +69,8 @@ async function answer(
       ...(hasBody ? { body: Readable.toWeb(incoming) as ReadableStream<Uint8Array>, duplex: 'half' } : {}),
     } as RequestInit),
   );
+  // What was refused unread would stand before the next request on the connection.
+  if (!incoming.complete) response.headers.set('connection', 'close');
   outgoing.writeHead(response.status, Object.fromEntries(response.headers));
   if (response.body === null) {
     outgoing.end();

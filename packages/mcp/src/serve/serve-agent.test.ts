@@ -140,6 +140,32 @@ describe('approvals of a served run', () => {
     expect([done, asked, statuses]).toEqual([[], [], ['interrupted']]);
   });
 
+  it('are put to nobody where the arguments are too long to be shown whole', async () => {
+    const done: string[] = [];
+    const pay = defineTool({
+      name: 'pay',
+      description: 'P.',
+      input: z.object({ note: z.string(), to: z.string() }),
+      approval: true,
+      execute: ({ to }) => {
+        done.push(to);
+        return 'paid';
+      },
+    });
+    for (const [length, expected] of [
+      [3_000, ['bert']],
+      [9_000, []],
+    ] as const) {
+      done.length = 0;
+      const asked: { readonly message?: string }[] = [];
+      const steps = [callTool('pay', { note: 'x'.repeat(length), to: 'bert' }), say('Done.')];
+      const server = serveAgent(desk(steps, { tools: [pay] }), { approvals: 'client' });
+      await call(await answering(server, { action: 'accept', content: { decision: 'approve' } }, asked));
+      expect(asked.map(({ message }) => message?.includes('"to":"bert"'))).toEqual(expected.map(() => true));
+      expect(done).toEqual(expected);
+    }
+  });
+
   it('are put to the person at the client, where the host lets it and the client can', async () => {
     for (const [answer, expected, effect] of [
       [{ action: 'accept', content: { decision: 'approve' } }, 'Done.', [5]],

@@ -9,7 +9,7 @@ import type { CallExtra } from './ask-person.js';
 import { personAtClient } from './ask-person.js';
 import { CallRefused } from './call-refused.js';
 import type { HttpOptions, ListenOptions } from './http-handler.js';
-import { httpHandler } from './http-handler.js';
+import { goneOf, httpHandler } from './http-handler.js';
 import { runCall } from './run-call.js';
 import type { Caller, ServeArguments, ServeSettings } from './types.js';
 
@@ -23,7 +23,7 @@ export interface AgentServer {
   http(options: HttpOptions): (request: Request) => Promise<Response>;
   /** Streamable HTTP on a port of this machine, by Node. */
   listen(options?: ListenOptions): Promise<{ readonly url: string; close(): Promise<void> }>;
-  /** Ends all sessions; their runs are cancelled. */
+  /** Ends all sessions, and listens no more; their runs are cancelled, and requests that come later are refused. */
   close(): Promise<void>;
 }
 const optionNames = ['name', 'version', 'tool', 'context', 'run', 'approvals', 'approvalTimeoutMs', 'maxRuns', 'onResult', 'onError'];
@@ -56,7 +56,9 @@ export function serveAgent<C, A extends Answer>(agent: Agent<C, A>, ...[given]: 
         return { isError: true, content: [{ type: 'text', text: 'The agent is busy. Call again later.' }] };
       running.count += 1;
       try {
-        const call = { input, caller: callerOf(), signal: extra.signal };
+        const gone = goneOf(extra.authInfo);
+        const signal = gone === undefined ? extra.signal : AbortSignal.any([extra.signal, gone]);
+        const call = { input, caller: callerOf(), signal };
         const askPerson = personAtClient(server.getClientCapabilities(), extra, options.approvalTimeoutMs ?? 300_000);
         return await runCall(agent, options, { call, client: { progress: progressTo(extra), askPerson } });
       } finally {
@@ -69,6 +71,7 @@ export function serveAgent<C, A extends Answer>(agent: Agent<C, A>, ...[given]: 
   };
 
   const handlers = new Set<{ close(): Promise<void> }>();
+  const listeners = new Set<{ close(): Promise<void> }>();
   const makeHandler = (http: HttpOptions): ReturnType<typeof httpHandler> => {
     const handler = httpHandler(makeServer, http);
     handlers.add(handler);
@@ -83,9 +86,12 @@ export function serveAgent<C, A extends Answer>(agent: Agent<C, A>, ...[given]: 
     http: (http: HttpOptions) => makeHandler(http).handle,
     listen: async (listen: ListenOptions = {}) => {
       const { listenOn } = await import('./node-http.js');
-      return listenOn(listen, makeHandler);
+      const listening = await listenOn(listen, makeHandler);
+      listeners.add(listening);
+      return listening;
     },
     close: async () => {
+      for (const listening of listeners) await listening.close();
       for (const handler of handlers) await handler.close();
       for (const server of [...servers]) await server.close();
     },
