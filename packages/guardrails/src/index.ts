@@ -60,7 +60,7 @@ export type { SecretGroup } from './secrets/kind.js';
 export type { SecretAllowance, SecretRule } from './secrets/rules.js';
 export { findSecrets, type SecretsOptions, secretKinds, secrets } from './secrets/secrets.js';
 export { type Spotlight, type SpotlightOptions, spotlight } from './spotlight.js';
-export type { FindInText, TextFinding, TextPlace } from './text/finding.js';
+export type { FindInText, SearchInText, TextFinding, TextPlace } from './text/finding.js';
 export { type TextAction, type TextGuardrailKind, type TextGuardrailOptions, textGuardrail } from './text/text-guardrail.js';
 export { findHiddenText, type HiddenKind, type HiddenTextOptions, hiddenText } from './unicode/hidden-text.js';
 export type { MappedText } from './unicode/mapped-text.js';

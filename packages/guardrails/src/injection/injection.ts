@@ -1,6 +1,7 @@
 import type { Guardrail, Surface } from '@guardloop/core';
 import { optionFault } from '@guardloop/core/model';
-import type { FindInText } from '../text/finding.js';
+import type { SearchInText } from '../text/finding.js';
+import { searchAlone } from '../text/finding.js';
 import type { TextGuardrailOptions } from '../text/text-guardrail.js';
 import { textGuardrail } from '../text/text-guardrail.js';
 import { injectionIn } from './find-injection.js';

@@ -1,7 +1,7 @@
 import type { Guardrail, Surface } from '@guardloop/core';
 import { checkOptionNames, optionFault, suggest } from '@guardloop/core/model';
-import type { FindInText, TextFinding, TextPlace } from '../text/finding.js';
-import { covering } from '../text/finding.js';
+import type { FindInText, SearchInText, TextFinding, TextPlace } from '../text/finding.js';
+import { covering, searchAlone } from '../text/finding.js';
 import { foldText } from '../text/fold.js';
 import type { Pattern } from '../text/pattern.js';
 import type { TextGuardrailOptions } from '../text/text-guardrail.js';
@@ -67,11 +67,11 @@ export function secrets<const S extends Surface = Surface>(options: SecretsOptio
 
 /** Of {@link secrets}: its search alone, and how far it looks. Throws CONFIG_INVALID. */
 export function findSecrets(options: Pick<SecretsOptions, (typeof ownOptions)[number]> = {}): {
-  readonly find: FindInText;
+  readonly find: SearchInText;
   readonly window: number | undefined;
 } {
   const { find, window } = search(options);
-  return { find, window };
+  return { find: searchAlone(find), window };
 }
 
 function search(options: Pick<SecretsOptions, (typeof ownOptions)[number]>): {

@@ -83,7 +83,7 @@ export function textGuardrail<const S extends Surface = Surface>(
   options: TextGuardrailOptions<S> = {},
 ): Guardrail<unknown, S> {
   checkKind(kind);
-  const where = checkKind(kind);
+  const where = `${kind.name}(…)`;
   checkOptionNames(where, options, Object.fromEntries([...textOptionNames, ...(kind.options ?? [])].map((name) => [name, true as const])));
   const on = (options.on ?? kind.on ?? surfaces) as readonly S[];
   const then = readThen(where, on, { given: options.then, fallback: kind.then });
@@ -109,30 +109,20 @@ export function textGuardrail<const S extends Surface = Surface>(
   return made;
 }
 
+const kindNames = { name: true, find: true, kinds: true, on: true, then: true, window: true, options: true } as const;
+
 /** A kind that finds nothing, or is misspelt, would guard nothing. */
 function checkKind(kind: unknown): void {
   const where = 'textGuardrail(…)';
   if (typeof kind !== 'object' || kind === null)
     throw optionFault(where, "it was given no kind. Give what it is: { name: 'ids', find, then: 'redact' }.");
-  checkOptionNames(where, kind, { name: true, find: true, on: true, then: true, window: true, options: true });
+  checkOptionNames(where, kind, kindNames);
   const { name, find, then } = kind as { readonly [K in keyof TextGuardrailKind]?: unknown };
   if (typeof name !== 'string' || name === '') throw optionFault(where, 'name is no text. Give one, which stands in its reasons.');
   if (typeof find !== 'function')
     throw optionFault(where, 'find is no function. Give (text) => […], which answers at once with { start, end, kind } of each finding.');
-  if (typeof then !== 'string' && (typeof then !== 'object' || then === null)) throw badAction(where, then);
-}
-
-/** What is wrong with a kind is found when it is made, and not when a text crosses. Gives what opens the messages about the options. */
-function checkKind(kind: unknown): string {
-  const { name, find, then } = (typeof kind === 'object' && kind !== null ? kind : {}) as Partial<TextGuardrailKind>;
-  if (typeof name !== 'string' || name.trim() === '')
-    throw optionFault('textGuardrail(…)', 'the kind has no name. Give one, such as ticket-numbers: it opens the reasons.');
-  const where = `${name}(…)`;
-  if (typeof find !== 'function')
-    throw optionFault(where, 'find of the kind is no function. Give (text) => [{ start, end, kind }], or the `find` of a search.');
-  const given: readonly unknown[] = typeof then === 'object' && then !== null ? Object.values(then) : [then];
-  for (const action of given) if (!(actions as readonly unknown[]).includes(action)) throw badAction(`${where}, the kind`, action);
-  return where;
+  const answers: readonly unknown[] = typeof then === 'object' && then !== null ? Object.values(then) : [then];
+  for (const answer of answers) if (!(actions as readonly unknown[]).includes(answer)) throw badAction(where, answer);
 }
 
 const kinds = new WeakMap<object, TextGuardrailKind>();
@@ -190,14 +180,21 @@ function findAll(judge: Judge, subject: Subject): readonly Found[] {
 function findIn({ kind }: Judge, text: string, place: TextPlace): readonly TextFinding[] {
   const found: unknown = kind.find(text, place);
   if (!Array.isArray(found)) throw new TypeError(`find of ${kind.name} gave no list`);
-  for (const finding of found as readonly unknown[]) if (!isFinding(finding, text)) throw new TypeError(`find of ${kind.name} gave no { start, end, kind } within the text`);
+  for (const finding of found as readonly unknown[])
+    if (!isFinding(finding, text)) throw new TypeError(`find of ${kind.name} gave no { start, end, kind } within the text`);
   return apart(found as readonly TextFinding[]);
 }
 
 function isFinding(given: unknown, text: string): boolean {
   const { start, end, kind } = (typeof given === 'object' && given !== null ? given : {}) as Partial<TextFinding>;
   if (typeof kind !== 'string' || kind === '') return false;
-  return Number.isInteger(start) && Number.isInteger(end) && (start as number) >= 0 && (start as number) <= (end as number) && (end as number) <= text.length;
+  return (
+    Number.isInteger(start) &&
+    Number.isInteger(end) &&
+    (start as number) >= 0 &&
+    (start as number) <= (end as number) &&
+    (end as number) <= text.length
+  );
 }
 
 function findInJson(judge: Judge, surface: Surface, string: ReturnType<typeof jsonStrings>[number]): readonly Found[] {
