@@ -61,7 +61,7 @@ const packages = {
   mcp: [
     String.raw`^packages/core/dist/(index|model)\.(d\.ts|js)$`,
     'node_modules/(zod|@modelcontextprotocol/sdk)/',
-    '^(child_process|crypto|http|stream|url)$',
+    '^(child_process|crypto|fs|http|stream|url)$',
   ],
   evals: [String.raw`^packages/(core|reasoning)/dist/(index|model)\.(d\.ts|js)$`, 'node_modules/zod/'],
 };

@@ -23,6 +23,22 @@ const findKeys: FindInText = (text) => {
   return at < 0 ? [] : [{ start: at, end: at + 3, kind: 'api-key' }];
 };
 
+interface Nested {
+  readonly total: number;
+  readonly parent?: Nested | undefined;
+}
+const nested = z.object({
+  total: z.number(),
+  from: z.date(),
+  to: z.object({ address: z.string() }).nullish(),
+  orders: z.array(z.object({ total: z.number(), at: z.date() })),
+  loose: z.looseObject({}),
+  kind: z.union([z.object({ a: z.string() }), z.object({ b: z.string() })]),
+  pair: z.tuple([z.string(), z.object({ x: z.string() })]),
+  get parent(): z.ZodOptional<z.ZodType<Nested>> {
+    return nested.optional();
+  },
+});
 /** What became of an answer: `completed`, or why it was refused. */
 async function outcome(guardrail: Guardrail<unknown>, value: unknown): Promise<string> {
   const agent = defineAgent({
@@ -157,6 +173,24 @@ describe('checks of fields', () => {
     [{ fields: { a: { expects: 'x', atMost: 5 } } }, 'fields["a"].expects: it says what `check` wants'],
     [{ fields: { a: { optional: true } } }, 'nothing is asked of it'],
     [{ fields: [] }, 'fields: this is no object.'],
+    [{ fields: {} }, 'fields: it has no rule.'],
+    [{ schema: nested, fields: {} }, 'fields: it has no rule.'],
+    [
+      { schema: nested, fields: { totl: { atMost: 5 } } },
+      'fields["totl"]: totl is no field of the schema, which has no totl there; did you mean total?',
+    ],
+    [
+      { schema: nested, fields: { 'to.adress': {} } },
+      'to.adress is no field of the schema, which has no adress there; did you mean address?',
+    ],
+    [{ schema: nested, fields: { 'orders[].x': {} } }, 'which has no x there. Its fields are total, at.'],
+    [{ schema: nested, fields: { 'orders.total': {} } }, 'which has no total there. There are no fields there.'],
+    [{ schema: nested, fields: { 'total[]': {} } }, 'fields["total[]"]: total[] goes into a list where the schema has none.'],
+    [{ schema: nested, fields: { 'parent.parent.totl': {} } }, 'which has no totl there; did you mean total?'],
+    [
+      { schema: nested, together: [{ fields: ['total', 'form'], expects: 'x', check: () => true }] },
+      'together[0].fields: form is no field of the schema, which has no form there; did you mean from?',
+    ],
     [{ schema: {} }, 'schema: this is no Standard Schema.'],
     [{ together: [{ fields: [], expects: 'x', check: () => true }] }, 'together[0].fields: give the paths'],
     [{ together: [{ fields: ['a'], check: () => true }] }, 'together[0].expects'],
@@ -172,6 +206,23 @@ describe('checks of fields', () => {
       thrown = error;
     }
     expect(GuardloopError.is(thrown) && thrown.code === 'CONFIG_INVALID' ? thrown.message : thrown).toContain(message);
+  });
+
+  it('may be about anything that a schema has, or may have', () => {
+    const paths = [
+      'total',
+      'from',
+      'to.address',
+      'orders[].at',
+      'orders[0].total',
+      'loose.any.thing',
+      'kind.b',
+      'parent.parent.to',
+      'pair[1].x',
+    ];
+    for (const path of paths) expect(() => checkFields({ schema: nested, fields: { [path]: {} } } as never)).not.toThrow();
+    const silent = { '~standard': { validate: (value: unknown) => ({ value }) } };
+    expect(() => checkFields({ schema: silent, fields: { anything: {} } } as never)).not.toThrow();
   });
 
   it('look at a value of any size in time', async () => {

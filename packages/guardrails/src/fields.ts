@@ -2,7 +2,7 @@ import type { Guardrail, Subject, Surface } from '@guardloop/core';
 import { optionFault } from '@guardloop/core/model';
 import type { FieldAt, FieldPathOf } from './field-paths.js';
 import type { Place } from './policy/fault.js';
-import { at, entriesOf, fault, flagAt, isPlainObject, textAt } from './policy/fault.js';
+import { at, entriesOf, fault, flagAt, isPlainObject, meant, textAt } from './policy/fault.js';
 import type { FieldPath } from './policy/field-path.js';
 import { parsePath, placesAt } from './policy/field-path.js';
 import type { FieldTest } from './policy/field-tests.js';
@@ -10,6 +10,7 @@ import { fieldTestNames, readFieldTests } from './policy/field-tests.js';
 import type { Tests } from './policy/types.js';
 import type { RefusingOptions } from './refusing-guardrail.js';
 import { checkRefusingOptions, refusingGuardrail } from './refusing-guardrail.js';
+import { jsonSchemaOf, misplacedIn } from './schema-paths.js';
 import type { FindInText } from './text/finding.js';
 
 type Written<T> = Exclude<T, { readonly context: string } | { readonly field: string }>;
@@ -111,14 +112,33 @@ function readChecks({ schema, fields, together }: CheckFieldsOptions): Checks {
     fault(at(place, 'schema'), 'this is no Standard Schema. Give one of zod, or of another library that has `~standard`.');
   if (fields !== undefined && !isPlainObject(fields))
     fault(at(place, 'fields'), 'this is no object. Give rules by path: { total: { atMost: 1000 } }.');
+  if (fields !== undefined && Object.values(fields).every((rule) => rule === undefined))
+    fault(at(place, 'fields'), 'it has no rule. Give some by path: { total: { atMost: 1000 } }, or leave it out.');
   if (together !== undefined && !Array.isArray(together)) fault(at(place, 'together'), 'this is no list.');
-  return {
+  const read = {
     validate,
     rules: Object.entries(fields ?? {}).flatMap(([path, rule]) =>
       rule === undefined ? [] : [readRule(path, rule, { policy: place.policy, path: `fields[${JSON.stringify(path)}]` })],
     ),
     together: (together ?? []).map((each, index) => readTogether(each, at(at(place, 'together'), index))),
   };
+  const json = schema === undefined ? undefined : jsonSchemaOf(schema);
+  if (json !== undefined) {
+    for (const { path } of read.rules) refuseUnknown(json, path, { policy: place.policy, path: `fields[${JSON.stringify(path.text)}]` });
+    for (const [index, rule] of read.together.entries())
+      for (const text of rule.fields) refuseUnknown(json, parsePath(text), at(at(at(place, 'together'), index), 'fields'));
+  }
+  return read;
+}
+
+/** A rule about what the schema has not would be about nothing, or refuse everything. */
+function refuseUnknown(json: object, path: FieldPath | undefined, place: Place): void {
+  const misplaced = path && misplacedIn(json, path);
+  if (path === undefined || misplaced === undefined) return;
+  const { step, names } = misplaced;
+  if (step === 'each' || 'index' in step) fault(place, `${path.text} goes into a list where the schema has none.`);
+  const known = names.length === 0 ? 'There are no fields there.' : `Its fields are ${names.slice(0, 20).join(', ')}.`;
+  fault(place, `${path.text} is no field of the schema, which has no ${step.key} there${meant(step.key, names) || `. ${known}`}`);
 }
 
 function readRule(text: string, given: unknown, place: Place): ReadRule {

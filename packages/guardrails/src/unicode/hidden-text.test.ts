@@ -130,6 +130,7 @@ describe('hidden text', () => {
 
   test.each([
     [{ keep: ['zero-with'] }, /keep is no list of kinds. Did you mean zero-width\?/],
+    [{ keep: ['private'] }, /keep is no list of kinds. Did you mean private-use\?/],
     [{ keep: 'all' }, /keep is no list of kinds/],
     [{ kep: [] }, /no option kep. Did you mean keep\?/],
   ])('has options that are checked: %j', (options, message) => {
