@@ -84,6 +84,27 @@ const corrected = await run(
 assert.equal(corrected.status === 'completed' && corrected.output, 'It was sent.');
 assert.ok(careless.requests[2]?.note?.includes('the answer contradicts the result of find_order (call 1.0)'));
 
+// #region test-others
+const offTopic = topic({ model: scriptedModel([say('{"answer":"no"}')]), allowed: ['orders'] }); // no: not all of it is about orders
+const poet = defineAgent({ name: 'a', instructions: '', model: scriptedModel([say('Hello.')]), guardrails: [offTopic] });
+assert.equal((await run(poet, 'Write a poem.')).status, 'blocked');
+
+const verdicts = [
+  '{"verdict":"contradicted","observations":["o3"]}', // the third message: the result of find_order
+  '{"verdict":"supported","observations":[]}',
+];
+const comparer = scriptedModel(() => say(verdicts.shift() ?? '')); // a function: each request of a judge is a turn 1
+const mended = defineAgent({
+  name: 'a',
+  instructions: '',
+  model: scriptedModel([callTool('find_order', { orderId: 'o1' }), say('It has not been sent.'), say('It was sent.')]),
+  tools: [findOrder],
+  guardrails: [grounded({ model: comparer })],
+});
+const second = await run(mended, 'Where is o1?');
+assert.equal(second.status === 'completed' && second.output, 'It was sent.');
+// #endregion
+
 const server = createServer((request, response) => {
   request.resume().on('end', () => {
     const categories = { hate: false, violence: true };

@@ -100,11 +100,14 @@ assert.deepEqual(
 );
 assert.equal(withTheirs.name, 'secrets');
 
+const value = '8Kq2pXv9Lm4z';
+
 // #region search
 import { findPii, findSecrets } from '@guardloop/guardrails';
 
 const line = `GET /orders?token=${token} from 203.0.113.7`;
-const place = { surface: 'toolOutput', key: undefined } as const;
-const inLine = [...findSecrets().find(line, place), ...findPii().find(line, place)].map(({ kind }) => kind);
+const inLine = [...findSecrets().find(line), ...findPii().find(line)].map(({ kind }) => kind);
+const inField = findSecrets().find(value, { key: 'password' });
 // #endregion
 assert.deepEqual([...new Set(inLine)].sort(), ['gitlab-token', 'ip-address']);
+assert.equal(inField.length, 1);
