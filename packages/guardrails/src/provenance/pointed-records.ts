@@ -119,9 +119,9 @@ export function isNamedByField(evidence: Evidence, result: ReadResult, record: R
     if (!isShort(value) || prose.has(name.toLowerCase())) return false;
     if (typeof value === 'number') return isDistinct(value) && evidence.user.has(value) && isRare(among.value(field));
     const words = fieldWords(value);
-    if (words.length === 0 && !isFileName(value)) return false;
+    if (words.length === 0 && !isTelling(value)) return false;
     const isWhole = evidence.user.has(value);
-    if (count < 2) return isWhole && (isFileName(value) || value.includes('@') || words.some((word) => evidence.userNames.has(word)));
+    if (count < 2) return isWhole && (isTelling(value) || words.some((word) => evidence.userNames.has(word)));
     if (isWhole && isRare(among.value(field))) return true;
     if (words.some((word) => evidence.userNames.has(word) && isRare(among.word(word)))) return true;
     return words.length > 0 && words.every((word) => evidence.userWords.has(word)) && words.some((word) => isRare(among.word(word)));
@@ -139,9 +139,12 @@ function isNamedWell(evidence: Evidence, result: ReadResult, record: ResultRecor
     if (typeof value === 'number') return isDistinct(value) && evidence.user.has(value);
     const words = fieldWords(value);
     if (words.some((word) => evidence.userNames.has(word))) return true;
-    return (isFileName(value) || words.length > 1) && evidence.user.has(value);
+    return (isTelling(value) || words.length > 1) && evidence.user.has(value);
   });
 }
+
+/** A file's name and an e-mail address tell one thing from others, whatever their words are. */
+const isTelling = (value: string): boolean => isFileName(value) || /^[^\s@]+@[^\s@]+$/.test(value);
 
 /** A number that a user would not say by chance: 10.00, 1200, and not 3. */
 const isDistinct = (value: number): boolean => Math.abs(value) >= 10;
@@ -159,7 +162,7 @@ export function isOfUser(evidence: Evidence, result: ReadResult): boolean {
   if (known !== undefined && known.length === evidence.userLength) return known.isOfUser;
   const values = argumentValues(result.input, { names: 'all', fields: [] }).filter(({ value }) => value !== '' && value !== true);
   const fresh =
-    values.some(({ value }) => typeof value === 'string' && (fieldWords(value).length > 0 || isFileName(value))) &&
+    values.some(({ value }) => typeof value === 'string' && (fieldWords(value).length > 0 || isTelling(value))) &&
     values.every(({ value }) => value !== true && evidence.user.has(value));
   ofUser.set(result, { length: evidence.userLength, isOfUser: fresh });
   return fresh;
