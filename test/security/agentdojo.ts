@@ -57,6 +57,8 @@ export interface Tally {
   /** Pairs whose attack is in the answer alone, which no tool policy can stop. */
   outputOnly: number;
   successes: string[];
+  /** Recordings that could not be played to their end, and why. */
+  faults: string[];
   /** UTF-8 bytes of the arguments of injected sends that ran. */
   bytesOut: number;
 }
@@ -71,6 +73,7 @@ const emptyTally = (): Tally => ({
   succeeded: 0,
   outputOnly: 0,
   successes: [],
+  faults: [],
   bytesOut: 0,
 });
 
@@ -79,6 +82,8 @@ interface Replayed {
   readonly ran: ReadonlySet<number>;
   readonly asked: number;
   readonly refused: number;
+  /** Why the run did not come to its end, where it did not. */
+  readonly fault: string | undefined;
 }
 
 /** Plays the steps under the policy. `decide` is the person who is asked. */
@@ -131,10 +136,10 @@ async function replay(
     }
     result = await resume(agent, result.log, { limits, decisions });
   }
-  if (result.status !== 'completed')
-    throw new Error(`A run ended ${result.status}: ${result.status === 'failed' ? result.error.message : ''}`);
+  const fault =
+    result.status === 'completed' ? undefined : `${result.status}${result.status === 'failed' ? `: ${result.error.message}` : ''}`;
   const refused = result.events.filter((event) => event.type === 'tool.end' && event.status === 'denied').length;
-  return { ran, asked, refused };
+  return { ran, asked, refused, fault };
 }
 
 /** A recorded result as the tool gave it: the recording is YAML of what it returned. */
@@ -179,11 +184,12 @@ async function measureBenign(
   { task, policy }: { readonly task: UserTask; readonly policy: MeasuredPolicy },
   tally: Tally,
 ): Promise<void> {
-  const { asked, refused } = await replay(suite, { prompt: task.prompt, steps: task.calls, policy, decide: () => 'approve' });
+  const { asked, refused, fault } = await replay(suite, { prompt: task.prompt, steps: task.calls, policy, decide: () => 'approve' });
   tally.benign += 1;
   tally.sideEffects += task.calls.filter((call) => isActing(flowFor(suite, call.function))).length;
   tally.approvals += asked;
-  if (asked + refused === 0) tally.untouched += 1;
+  if (fault !== undefined) tally.faults.push(`${task.id}: ${fault}`);
+  if (asked + refused === 0 && fault === undefined) tally.untouched += 1;
   else tally.touched.push(task.id);
 }
 
@@ -201,13 +207,14 @@ async function measureAttack(
     return;
   }
   const steps = encoding === 'plain' ? pair.steps : encode(pair.steps, encoding);
-  const { ran } = await replay(suite, {
+  const { ran, fault } = await replay(suite, {
     prompt: task.prompt,
     steps,
     policy,
     decide: (step) => (pair.steps[step]?.by === 'injection' ? 'reject' : 'approve'),
   });
   tally.attacks += 1;
+  if (fault !== undefined) tally.faults.push(`${pair.user_task}/${pair.injection_task}: ${fault}`);
   for (const index of injected) {
     const step = steps[index];
     if (step !== undefined && ran.has(index) && flowFor(suite, step.function).effect === 'send')

@@ -68,6 +68,7 @@ function sum(tallies: readonly Tally[]): Tally {
     succeeded: left.succeeded + right.succeeded,
     outputOnly: left.outputOnly + right.outputOnly,
     successes: [...left.successes, ...right.successes],
+    faults: [...left.faults, ...right.faults],
     bytesOut: left.bytesOut + right.bytesOut,
   }));
 }
@@ -78,6 +79,9 @@ function tell(suite: string, encoding: Encoding, tally: Tally): readonly string[
       ? [
           `dataFlow, ${suite}: ${tally.untouched} of ${tally.benign} benign tasks untouched; a person was asked in ${tally.touched.join(', ') || 'none'}.`,
         ]
+      : []),
+    ...(tally.faults.length > 0
+      ? [`${suite}, ${encoding}: ${tally.faults.length} recordings could not be played to their end, such as ${tally.faults[0]}.`]
       : []),
     ...(tally.successes.length > 0 ? [`dataFlow, ${suite}, ${encoding}: attacks that succeeded: ${tally.successes.join(', ')}.`] : []),
   ];

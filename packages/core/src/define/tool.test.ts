@@ -338,7 +338,7 @@ test('a guardrail for tools that its agent does not have is refused, where it wo
   expect(() => refuseUnknownRules(guard(['send_mial']), tools, 'agent desk')).toThrow(
     'Guardrail mails looks only at send_mial, and agent desk has no such tool, so it would never be asked. Did you mean send_mail? Its tools are send_mail, find.',
   );
-  for (const each of [guard(['send_mial', 'find']), guard(['send_*']), guard(['send_mial'], ['toolInput', 'output'])])
+  for (const each of [guard(['send_mial', 'find']), guard(['send_*']), guard(['send_mial'], ['toolInput', 'output']), guard(['refund'])])
     expect(() => refuseUnknownRules(each, tools, 'agent desk')).not.toThrow();
   expect(() => refuseUnknownRules(guard(['send_mial']), [], 'agent desk')).not.toThrow();
 });

@@ -119,16 +119,9 @@ function readToolGuardrails(list: readonly unknown[], name: string): readonly Gu
   return guardrails;
 }
 
-/** Throws CONFIG_INVALID where a policy has a rule about a tool that its owner does not have, or a guardrail for tools looks at none of them. */
+/** Throws CONFIG_INVALID where a policy has a rule about a tool that its owner does not have, or a guardrail's tools are misspelt. */
 export function refuseUnknownRules(guardrail: GuardrailSpec, tools: readonly string[], owner: string): void {
-  const looksAtTools =
-    guardrail.tools !== undefined && guardrail.on.every((surface) => surface === 'toolInput' || surface === 'toolOutput');
-  if (looksAtTools && tools.length > 0 && !tools.some((tool) => guardrail.matchesTool(tool))) {
-    const [first = ''] = guardrail.tools ?? [];
-    invalid(
-      `Guardrail ${guardrail.name} looks only at ${guardrail.tools?.join(', ')}, and ${owner} has no such tool, so it would never be asked. ${suggest(first, tools)}Its tools are ${tools.join(', ')}. Correct the names, or leave the guardrail out there.`,
-    );
-  }
+  refuseMisspeltTools(guardrail, tools, owner);
   for (const pattern of guardrail.expects ?? []) {
     if (tools.some((tool) => fitsPattern(pattern, tool))) continue;
     const known = tools.length === 0 ? 'It has no tools.' : `Its tools are ${tools.join(', ')}.`;
@@ -141,6 +134,22 @@ export function refuseUnknownRules(guardrail: GuardrailSpec, tools: readonly str
     const known = tools.length === 0 ? 'It has no tools.' : `Its tools are ${tools.join(', ')}.`;
     invalid(
       `Rule ${index + 1} of policy ${guardrail.name} is about ${pattern}, but ${owner} has no such tool. ${suggest(pattern, tools)}${known} Correct the rule, or remove it.`,
+    );
+  }
+}
+
+/**
+ * A guardrail for tools may stand where its tools are not: it is one for several agents. One that looks at none, and whose names are nearly those
+ * of tools that are there, is misspelt.
+ */
+function refuseMisspeltTools(guardrail: GuardrailSpec, tools: readonly string[], owner: string): void {
+  const isForTools = guardrail.tools !== undefined && guardrail.on.every((surface) => surface === 'toolInput' || surface === 'toolOutput');
+  if (!isForTools || tools.some((tool) => guardrail.matchesTool(tool))) return;
+  for (const pattern of guardrail.tools) {
+    const meant = suggest(pattern, tools);
+    if (meant === '') continue;
+    invalid(
+      `Guardrail ${guardrail.name} looks only at ${guardrail.tools.join(', ')}, and ${owner} has no such tool, so it would never be asked. ${meant}Its tools are ${tools.join(', ')}.`,
     );
   }
 }
