@@ -41,7 +41,7 @@ const mostLinks = 3;
 
 interface ResultLink {
   readonly url: string;
-  /** The sentence or line that it stands in. */
+  /** The sentence or line that it stands in, without it: its writer chose its words. */
   readonly sentence: string;
   /** The text of a field, or of the whole where it is no JSON. */
   readonly text: string;
@@ -67,13 +67,13 @@ function linksOf(result: ReadResult): readonly ResultLink[] {
 }
 
 const reach = 300;
-/** From the end of the sentence or line before to the end of its own, at most 300 characters on either side. */
+/** What stands beside a link, from the end of the sentence or line before to the end of its own, at most 300 characters on either side. */
 function sentenceAround(text: string, start: number, end: number): string {
   const before = text.slice(Math.max(0, start - reach), start);
   const after = text.slice(end, end + reach);
   const from = Math.max(before.lastIndexOf('\n'), before.lastIndexOf('. '), before.lastIndexOf('! '), before.lastIndexOf('? ')) + 1;
   const to = [after.indexOf('\n'), after.indexOf('. '), after.indexOf('! '), after.indexOf('? ')].filter((at) => at >= 0);
-  return before.slice(from) + text.slice(start, end) + after.slice(0, to.length === 0 ? after.length : Math.min(...to));
+  return `${before.slice(from)} ${after.slice(0, to.length === 0 ? after.length : Math.min(...to))}`;
 }
 
 function isReached(evidence: Evidence, result: ReadResult, { sentence, text }: ResultLink): boolean {
