@@ -1,4 +1,4 @@
-import { GuardloopError } from '@guardloop/core';
+import { fitsPattern, GuardloopError } from '@guardloop/core';
 import { suggest } from '@guardloop/core/model';
 import type { Implementation } from '@modelcontextprotocol/sdk/types.js';
 import { Connection } from './connection.js';
@@ -21,7 +21,6 @@ import { StandingTools } from './standing-tools.js';
 import type { Refusal, RefusedTool, Survey } from './survey.js';
 import { surveyTools } from './survey.js';
 import { mcpToolName } from './tool-names.js';
-import { fitsPattern } from './tool-pattern.js';
 import { unavailableOf } from './unavailable.js';
 
 /** A server as it is connected. */

@@ -1,5 +1,5 @@
 import type { Flow, Guardrail, JsonObject, JsonSchema, Projection, Tool } from '@guardloop/core';
-import { GuardloopError, withContext } from '@guardloop/core';
+import { fitsPattern, GuardloopError, withContext } from '@guardloop/core';
 import type { CalledTool } from './call.js';
 import { callTool } from './call.js';
 import type { Connection } from './connection.js';
@@ -9,7 +9,7 @@ import { withoutSlowPatterns } from './linear-patterns.js';
 import { outputCheck } from './output-check.js';
 import { showName } from './show-text.js';
 import { mcpToolName } from './tool-names.js';
-import { byPattern, fitsPattern } from './tool-pattern.js';
+import { byPattern } from './tool-pattern.js';
 
 /** A tool of a server as an agent takes it. */
 export type McpTool<C = unknown> = Tool<C, string, JsonObject>;

@@ -1,6 +1,7 @@
+import { fitsPattern } from '@guardloop/core';
 import { describe, expect, it } from 'vitest';
 import { mcpServer } from '../index.js';
-import { byPattern, fitsPattern } from './tool-pattern.js';
+import { byPattern } from './tool-pattern.js';
 
 const program = { name: 'x', command: 'node' };
 const remote = { name: 'x', url: 'https://x.example/mcp' };

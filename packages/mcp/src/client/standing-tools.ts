@@ -1,4 +1,4 @@
-import { toolError } from '@guardloop/core';
+import { fitsPattern, toolError } from '@guardloop/core';
 import type { Connection } from './connection.js';
 import type { Definition } from './definition.js';
 import { readDefinition } from './definition.js';
@@ -9,7 +9,6 @@ import type { Pin } from './pins.js';
 import { digestOf, pinOf } from './pins.js';
 import { showName } from './show-text.js';
 import { changeFrom } from './survey.js';
-import { fitsPattern } from './tool-pattern.js';
 import { unavailableOf } from './unavailable.js';
 
 interface StandingSettings {

@@ -1,4 +1,5 @@
 import type { JsonObject, Verdict } from '@guardloop/core';
+import { fitsPattern } from '@guardloop/core';
 import type { Definition } from './definition.js';
 import { readDefinition } from './definition.js';
 import type { DescriptionCheck } from './description-check.js';
@@ -7,7 +8,6 @@ import { describeChange } from './diff.js';
 import type { Pin } from './pins.js';
 import { digestOf, pinOf } from './pins.js';
 import { oneLine, showName } from './show-text.js';
-import { fitsPattern } from './tool-pattern.js';
 
 /** A tool of the server that is not offered, and why. */
 export interface RefusedTool {
