@@ -85,9 +85,13 @@ const choices = [
 assert.equal(choices.length, 4);
 
 // #region suggest
+import { inputSchemaOf } from '@guardloop/core';
 import { suggestFlow } from '@guardloop/guardrails';
 
 const proposal = suggestFlow({ name: 'create_event', schema: { properties: { title: {}, start_time: {}, participants: {} } } });
 // { effect: 'write', results: 'untrusted', authority: ['participants'] }
+const ofTool = suggestFlow({ name: sendMail.name, schema: inputSchemaOf(sendMail) });
+// { effect: 'send', results: 'untrusted', authority: ['to'] }
 // #endregion
 assert.deepEqual(proposal, { effect: 'write', results: 'untrusted', authority: ['participants'] });
+assert.deepEqual(ofTool, { effect: 'send', results: 'untrusted', authority: ['to'] });

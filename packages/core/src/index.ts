@@ -6,6 +6,7 @@ export { type Coverage, type CoverageOptions, coverage, type StrictCoverage } fr
 export { withDetails } from './define/detailed.js';
 export { defineGuardrail } from './define/guardrail.js';
 export { handoff } from './define/handoff.js';
+export { inputSchemaOf } from './define/input-schema.js';
 export { defineMode } from './define/mode.js';
 export { defineMonitor } from './define/monitor.js';
 export { partial } from './define/partial.js';
