@@ -39,24 +39,24 @@ export interface DataFlowOptions extends ProvenanceOptions {
 /**
  * The recommended policy. Once the agent has read anything untrusted, a call that acts on the world runs without a person only if
  *
- * 1. the user asked for something of the kind (`intent`),
+ * 1. the user's latest request asked for something of the kind (`intent`),
  * 2. each argument that decides where something goes or how much (`flow.authority`) comes from the user's own words, from a trusted source
- *    (`flow.results`, `trust`), or is a whole field of a record that the user's words pick out (`pointing`),
+ *    (`flow.results`, `trust`), is a whole field of a record that the user's words pick out, or is the account and amount of a bill, or an
+ *    address, that the user said stands in a text (`pointing`),
  * 3. at least one argument of the call does, where none is declared an authority,
- * 4. links and addresses in its other arguments come from such a source too, or are of `links`.
+ * 4. links and addresses in its other arguments stand in the user's words or a trusted source, or are of `links`,
+ * 5. it is no second payment with the same arguments in one run.
  *
  * A tool that only reads but declares authority arguments (`get_webpage` and its `url`) may also follow a link as it stands in what the user
- * pointed to: such an address carries nothing out that its writer did not know. What nobody vouches for is refused, however it is written:
- * nothing is looked for in untrusted text to decide that a call is bad.
+ * pointed to, where that holds at most three. What nobody vouches for is refused, however it is written: nothing is looked for in untrusted
+ * text to decide that a call is bad. Throws CONFIG_INVALID.
  */
 export function dataFlow(options: DataFlowOptions = {}): Guardrail<unknown, 'toolInput'> {
-  const where = 'data-flow(…)';
+  const rules = readRules('data-flow(…)', options);
   const reader = new EvidenceReader();
-  const guardrail = provenanceGuardrail('data-flow', { options, more: ['trust', 'pointing', 'intent', 'links'] }, (call, info) =>
+  return provenanceGuardrail('data-flow', { options, more: ['trust', 'pointing', 'intent', 'links'] }, (call, info) =>
     isActing(call) && !isUntouched(info) ? new Question(rules, { call, info, evidence: reader.of(info) }).objection() : undefined,
   );
-  const rules = readRules(where, options);
-  return guardrail;
 }
 
 interface Rules {

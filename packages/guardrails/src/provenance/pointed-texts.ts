@@ -1,5 +1,6 @@
 // “Pay the bill in that file” licenses that file's account and amount, and only them.
 import { urlsIn } from '../egress/urls.js';
+import { accountSource } from './account-numbers.js';
 import type { Evidence, ReadResult } from './evidence.js';
 import { isOfUser } from './pointed-records.js';
 import type { ArgumentValue } from './values.js';
@@ -7,8 +8,9 @@ import type { ArgumentValue } from './values.js';
 /** What a bill names once: more than one of a kind, and nobody knows which one the user meant. */
 type Kind = 'account' | 'amount' | 'email';
 
-const account = /\b(?:[A-Z]{2}\d{2}(?:[A-Z0-9]{8,30}|(?:[ -][A-Z0-9]{1,4}){3,8})|\d[\d-]{6,24}\d)\b/g;
-const wholeAccount = /^(?:[A-Z]{2}\d{2}(?:[A-Z0-9]{8,30}|(?:[ -][A-Z0-9]{1,4}){3,8})|\d[\d-]{6,24}\d)$/;
+const anyAccount = String.raw`(?:${accountSource}|\d[\d-]{6,24}\d)`;
+const account = new RegExp(String.raw`\b${anyAccount}\b`, 'g');
+const wholeAccount = new RegExp(`^${anyAccount}$`);
 const amount = /(?<![\d.,'])\d[\d,.']{0,15}[.,]\d{2}(?!\d)/g;
 const packed = (text: string): string => text.replace(/[\s-]/g, '').toUpperCase();
 

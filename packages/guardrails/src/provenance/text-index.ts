@@ -1,4 +1,5 @@
 // A text in which values are looked up: whether a name, an address, an amount or a date stands in it, and not only a piece of one.
+import { accountSource } from './account-numbers.js';
 
 const whiteSpace = /\s+/g;
 const scheme = /\bhttps?:\/\/(?=\S)/gi;
@@ -14,7 +15,7 @@ const joins = "@.-/\\:+&=?#%~$'’{}*!|^`";
 const around = '"\'“”„‘’`«»()<>[] ';
 
 /** An account number as banks write them, and any number in groups: letters and digits, spaces or hyphens between. */
-const account = /\b[A-Z]{2}\d{2}(?:[A-Z0-9]{8,30}|(?:[ -][A-Z0-9]{1,4}){3,8})\b/g;
+const account = new RegExp(String.raw`\b${accountSource}\b`, 'g');
 const groups = /(?<!\d)\+?\d{2,}(?:[ -]\d{2,}){2,}/g;
 const longNumber = /(?<!\d)\+?\d{10,}/g;
 const packed = (text: string): string => text.replace(/[ -]/g, '');
