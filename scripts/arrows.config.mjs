@@ -63,6 +63,34 @@ const packages = {
     'node_modules/(zod|@modelcontextprotocol/sdk)/',
     '^(child_process|crypto|fs|http|stream|url)$',
   ],
+  store: [
+    String.raw`^packages/core/dist/(index|model)\.(d\.ts|js)$`,
+    String.raw`^packages/testing/dist/conformance\.(d\.ts|js)$`,
+    'node_modules/(kysely|vitest)/',
+  ],
+  'store-sqlite': [
+    String.raw`^packages/core/dist/(index|model)\.(d\.ts|js)$`,
+    String.raw`^packages/store/dist/(index|sql)\.(d\.ts|js)$`,
+    'node_modules/(kysely|libsql)/',
+    '^(fs|path)$',
+  ],
+  'store-postgres': [
+    String.raw`^packages/core/dist/(index|model)\.(d\.ts|js)$`,
+    String.raw`^packages/store/dist/(index|sql)\.(d\.ts|js)$`,
+    'node_modules/(kysely|pg|@types/pg)/',
+  ],
+  'store-redis': [
+    String.raw`^packages/core/dist/(index|model)\.(d\.ts|js)$`,
+    String.raw`^packages/store/dist/index\.(d\.ts|js)$`,
+    'node_modules/ioredis/',
+  ],
+  durable: [
+    String.raw`^packages/(core|store|store-sqlite|testing)/dist/(index|model)\.(d\.ts|js)$`,
+    'node_modules/(@dbos-inc/dbos-sdk|@restatedev/restate-sdk|@restatedev/restate-sdk-clients|vitest|zod)/',
+    '^(crypto|os)$',
+  ],
+  server: [String.raw`^packages/(core|store|durable)/dist/(index|model)\.(d\.ts|js)$`, 'node_modules/(zod|hono)/'],
+  otel: [String.raw`^packages/core/dist/(index|model)\.(d\.ts|js)$`, 'node_modules/@opentelemetry/api/'],
   evals: [String.raw`^packages/(core|reasoning)/dist/(index|model)\.(d\.ts|js)$`, 'node_modules/zod/'],
 };
 
