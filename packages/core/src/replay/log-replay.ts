@@ -90,6 +90,7 @@ export class LogReplay implements Replayed {
       runGuards: this.runGuards,
       given: undefined,
       leave: undefined,
+      remember: undefined,
       loop: () => Promise.resolve(),
     };
   }

@@ -12,8 +12,9 @@ import { checkDigests } from './check-digests.js';
 import { readAnswers, readDecisions } from './decisions.js';
 import { endRun } from './end-run.js';
 import { RunHandle } from './handle.js';
+import type { ReadLog } from './known-sessions.js';
 import type { Door, Place } from './make-root.js';
-import { fence, inTurn, loadEvents, makeRoot, newId, nowhere } from './make-root.js';
+import { fence, foldLog, inTurn, loadSession, makeRoot, newId, nowhere } from './make-root.js';
 import type { Options } from './options.js';
 import { readInput, readSession } from './options.js';
 import { manifestOf, standOf } from './plan.js';
@@ -67,7 +68,7 @@ export async function beginRun(start: AgentSpec, input: unknown, door: Door): Pr
 async function enterRun({ start, agents, input, runId, given, limits }: NewRun, door: Door, place: Place): Promise<RunHandle> {
   const { options } = door;
   const { session } = place;
-  const { root, attach, announce } = makeRoot(door, session ? await loadEvents(session, door) : [], place);
+  const { root, attach, announce } = makeRoot(door, session ? await loadSession(session, door) : foldLog([]), place);
   if (root.log.runs.has(runId))
     throw new GuardloopError('CONFIG_INVALID', `The session has a run ${runId} already. Give another runId, or none.`);
   const before = root.log.root;
@@ -115,15 +116,15 @@ export async function beginResume(start: AgentSpec, target: unknown, door: Door)
   await ready(agents, options);
   const isSession = typeof target === 'object' && target !== null && readable('What is to be resumed', () => 'store' in target);
   const session = isSession ? readSession(target) : undefined;
-  if (session === undefined) return enterResume(start, { agents, load: () => readLog(target) }, { door, place: nowhere });
-  const load = () => loadEvents(session, door);
+  if (session === undefined) return enterResume(start, { agents, load: () => foldLog(readLog(target)) }, { door, place: nowhere });
+  const load = () => loadSession(session, door);
   return inTurn(session, door, (place) => enterResume(start, { agents, load }, { door, place }));
 }
 
 /** What is resumed. */
 interface Resumed {
   readonly agents: ReadonlyMap<string, AgentSpec>;
-  load(): readonly LogEvent[] | Promise<readonly LogEvent[]>;
+  load(): ReadLog | Promise<ReadLog>;
 }
 
 async function enterResume(

@@ -90,6 +90,8 @@ export interface Root {
   tally?: CallTally | undefined;
   /** The run is over: the session's next one may go. */
   readonly leave: (() => void) | undefined;
+  /** Keeps what the log folds to for the session's next run in this process. Once the run has ended and is stored. */
+  readonly remember: (() => void) | undefined;
   /** The one loop, for child runs. */
   loop(handle: RunHandle): Promise<void>;
 }

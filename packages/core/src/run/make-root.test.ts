@@ -12,7 +12,7 @@ import { beginRun } from './begin.js';
 import { RunHandle } from './handle.js';
 import { loop } from './loop.js';
 import type { Door } from './make-root.js';
-import { fence, inTurn, loadEvents, makeRoot, newId, nowhere } from './make-root.js';
+import { fence, foldLog, inTurn, loadSession, makeRoot, newId, nowhere } from './make-root.js';
 import { readOptions } from './options.js';
 import { run } from './run.js';
 import { SessionTurn } from './session-turn.js';
@@ -56,7 +56,7 @@ describe('what the runs of one tree share', () => {
     const context = { user: 'u' };
     const door = doorOf({ context, clock, guardrails });
     const events = await eventsOf();
-    const { root } = makeRoot(door, events, nowhere);
+    const { root } = makeRoot(door, foldLog(events), nowhere);
     expect(root).toEqual({
       log: root.log,
       events,
@@ -79,12 +79,12 @@ describe('what the runs of one tree share', () => {
 
   it('has room for what people decided only where they did', () => {
     const decided = { options: readOptions('resume', { decisions: {} }, spec) };
-    expect(makeRoot(decided, [], nowhere).root.given).toEqual({ edits: new Map(), results: new Map(), deciders: new Map() });
+    expect(makeRoot(decided, foldLog([]), nowhere).root.given).toEqual({ edits: new Map(), results: new Map(), deciders: new Map() });
   });
 
   it('is refused of a log with an event that has lost something', async () => {
     const events = (await eventsOf()).map((event) => (event.type === 'model.end' ? { ...event, calls: undefined } : event)) as LogEvent[];
-    expect(() => makeRoot(doorOf(), events, nowhere)).toThrow(
+    expect(() => makeRoot(doorOf(), foldLog(events), nowhere)).toThrow(
       expect.objectContaining({
         code: 'LOG_INVALID',
         message:
@@ -106,7 +106,7 @@ describe('what the runs of one tree share', () => {
     store.load = async () => {
       throw new GuardloopError('STORE_FAILED', 'down');
     };
-    const { root, attach } = makeRoot(doorOf(), events, { ...nowhere, session: { store, id: 's' } });
+    const { root, attach } = makeRoot(doorOf(), foldLog(events), { ...nowhere, session: { store, id: 's' } });
     const state = root.log.root;
     if (state === undefined) throw new Error('The log holds a run.');
     const handle = new RunHandle(root, state, { agents: new Map() });
@@ -122,7 +122,7 @@ describe('what the runs of one tree share', () => {
     const turn = new SessionTurn(session, { clock, signal: undefined, onLeave: undefined });
     const left: unknown[] = [];
     turn.leave = (writer) => left.push(writer);
-    const { root } = makeRoot(doorOf(), [], { session, turn, attempt: undefined });
+    const { root } = makeRoot(doorOf(), foldLog([]), { session, turn, attempt: undefined });
     root.leave?.();
     expect(left).toEqual([root.writerId]);
   });
@@ -135,7 +135,7 @@ describe('announcing that a run was entered', () => {
     const events = await eventsOf();
     const [shown, seen]: [RunEvent[], RunEvent[]] = [[], []];
     const door = doorOf({ observers: [(event: RunEvent) => seen.push(event)] }, { channel: channelTo(shown) });
-    const { root, announce } = makeRoot(door, events, nowhere);
+    const { root, announce } = makeRoot(door, foldLog(events), nowhere);
     const state = root.log.root;
     if (state === undefined) throw new Error('The log holds a run.');
     const handle = new RunHandle(root, state, { agents: new Map() });
@@ -153,12 +153,12 @@ describe('announcing that a run was entered', () => {
   it('shows it to either alone', async () => {
     const events = await started();
     const shown: RunEvent[] = [];
-    const reading = makeRoot(doorOf({}, { channel: channelTo(shown) }), [], nowhere);
+    const reading = makeRoot(doorOf({}, { channel: channelTo(shown) }), foldLog([]), nowhere);
     reading.root.events.push(...events);
     reading.announce();
     expect([shown, reading.root.observers]).toEqual([events, undefined]);
     const seen: RunEvent[] = [];
-    const observed = makeRoot(doorOf({ observers: [{ 'run.start': (event: RunEvent) => seen.push(event) }] }), [], nowhere);
+    const observed = makeRoot(doorOf({ observers: [{ 'run.start': (event: RunEvent) => seen.push(event) }] }), foldLog([]), nowhere);
     observed.root.events.push(...events);
     observed.announce();
     expect([seen, observed.root.channel]).toEqual([events, undefined]);
@@ -172,14 +172,18 @@ describe('announcing that a run was entered', () => {
     };
     const { root, announce } = makeRoot(
       doorOf({ observers: [failing, { 'observer.error': (event: RunEvent) => seen.push(event) }] }, { channel: channelTo(shown) }),
-      [],
+      foldLog([]),
       nowhere,
     );
     root.events.push(...events);
     announce();
     const error = expect.objectContaining({ type: 'observer.error', event: 'run.start', run: 'r1', cause: { name: 'TypeError' } });
     expect([shown, seen]).toEqual([[...events, error], [error]]);
-    const alone = makeRoot(doorOf({ observers: [failing, { 'observer.error': (event: RunEvent) => seen.push(event) }] }), [], nowhere);
+    const alone = makeRoot(
+      doorOf({ observers: [failing, { 'observer.error': (event: RunEvent) => seen.push(event) }] }),
+      foldLog([]),
+      nowhere,
+    );
     alone.root.events.push(...events);
     alone.announce();
     expect(seen).toEqual([error, error]);
@@ -235,14 +239,13 @@ describe('the events of a session', () => {
 
   it('are read as a log', async () => {
     const events = await eventsOf();
-    expect(
-      await loadEvents(
-        reading(async (id) => (id === 's' ? events : [])),
-        doorOf(),
-      ),
-    ).toBe(events);
+    const read = await loadSession(
+      reading(async (id) => (id === 's' ? events : [])),
+      doorOf(),
+    );
+    expect([read.events, read.log.seq]).toEqual([events, events.length]);
     await expect(
-      loadEvents(
+      loadSession(
         reading(async () => [{ seq: 7 }] as never),
         doorOf(),
       ),
@@ -250,7 +253,7 @@ describe('the events of a session', () => {
   });
 
   it('that cannot be loaded are STORE_FAILED, without the words of the store', async () => {
-    const loading = loadEvents(
+    const loading = loadSession(
       reading(() => Promise.reject(Object.assign(new TypeError('password=1'), { code: 'ECONNRESET' }))),
       doorOf(),
     );
@@ -267,7 +270,7 @@ describe('the events of a session', () => {
   it('fail as the store says where it speaks of Guardloop', async () => {
     const own = new GuardloopError('STORE_FAILED', 'The table is gone.');
     await expect(
-      loadEvents(
+      loadSession(
         reading(() => Promise.reject(own)),
         doorOf(),
       ),
@@ -275,7 +278,7 @@ describe('the events of a session', () => {
   });
 
   it('are waited for no longer than the caller does', async () => {
-    const loading = loadEvents(
+    const loading = loadSession(
       reading(() => new Promise(() => undefined)),
       doorOf({ clock: hurried, signal: aborted }),
     );
@@ -293,7 +296,7 @@ describe('the events of a session', () => {
   it('have no cause where it was the reader who left', async () => {
     const door = doorOf({ clock: hurried }, { onLeave: (listener) => listener() });
     await expect(
-      loadEvents(
+      loadSession(
         reading(() => new Promise(() => undefined)),
         door,
       ),
@@ -303,7 +306,7 @@ describe('the events of a session', () => {
 
 describe('a run is fenced', () => {
   const rootOn = async (store: SessionStore, door: Door) => {
-    const { root } = makeRoot(door, [], { ...nowhere, session: { store, id: 's' } });
+    const { root } = makeRoot(door, foldLog([]), { ...nowhere, session: { store, id: 's' } });
     for (const event of await started()) root.writer?.add(event);
     return root;
   };
@@ -324,7 +327,7 @@ describe('a run is fenced', () => {
   });
 
   it('at once where nothing is written anywhere', async () => {
-    await fence(makeRoot(doorOf(), [], nowhere).root, doorOf());
+    await fence(makeRoot(doorOf(), foldLog([]), nowhere).root, doorOf());
   });
 
   it('never where the store refuses', async () => {

@@ -1,11 +1,12 @@
 import { GuardloopError } from '../errors.js';
 import type { LogEvent } from '../state/events.js';
-import { fold } from '../state/fold.js';
-import { readDamaged, readLog } from '../state/log.js';
-import type { LogState } from '../state/state.js';
+import { apply, fold } from '../state/fold.js';
+import { readDamaged, readLog, readTail } from '../state/log.js';
 import { beforeEntry, late } from './before-entry.js';
 import type { Channel } from './channel.js';
 import type { Root, RunHandle } from './handle.js';
+import type { ReadLog } from './known-sessions.js';
+import { isSameEvent, recallSession, rememberSession } from './known-sessions.js';
 import { loop } from './loop.js';
 import { Observers } from './observers.js';
 import type { Options } from './options.js';
@@ -19,7 +20,7 @@ import type { SessionReference } from './types.js';
 export const newId = (prefix: string): string => `${prefix}${globalThis.crypto.randomUUID().replaceAll('-', '').slice(0, 16)}`;
 
 /** Its events are frozen: from here on they are what happened. Throws LOG_INVALID. */
-const foldLog = (events: readonly LogEvent[]): LogState => readDamaged(() => fold(deepFreeze(events)));
+export const foldLog = (events: readonly LogEvent[]): ReadLog => ({ events, log: readDamaged(() => fold(deepFreeze(events))) });
 
 /** What a run is entered with, beside its agent and its input or log. */
 export interface Door {
@@ -47,9 +48,8 @@ export interface Beginning {
 }
 
 /** Makes what the runs of one tree share. */
-export function makeRoot({ options, channel, steering }: Door, events: readonly LogEvent[], place: Place): Beginning {
+export function makeRoot({ options, channel, steering }: Door, { events, log }: ReadLog, place: Place): Beginning {
   const { session, turn } = place;
-  const log = foldLog(events);
   const writerId = newId('w');
   let handle: RunHandle | undefined;
   const writer =
@@ -68,6 +68,7 @@ export function makeRoot({ options, channel, steering }: Door, events: readonly 
     runGuards: options.guards,
     given: options.decisions === undefined ? undefined : { edits: new Map(), results: new Map(), deciders: new Map() },
     leave: turn && (() => turn.leave(writerId)),
+    remember: session && (() => rememberSession(session.store, session.id, { events: root.events, log })),
     loop,
   };
   return {
@@ -101,10 +102,31 @@ export async function inTurn(session: SessionReference, door: Door, enter: (plac
   }
 }
 
-export async function loadEvents({ store, id }: SessionReference, door: Door): Promise<readonly LogEvent[]> {
+/** Reads a session: what this process does not remember of it. */
+export async function loadSession(session: SessionReference, door: Door): Promise<ReadLog> {
+  const known = recallSession(session.store, session.id);
+  if (known === undefined) return foldLog(await loadAll(session, door));
+  const after: unknown = await loadEvents(session, door, known.log.seq - 1);
+  const [same, ...tail] = Array.isArray(after) ? (after as readonly LogEvent[]) : [];
+  return isSameEvent(same, known.events.at(-1)) ? addTail(known, tail) : foldLog(await loadAll(session, door));
+}
+
+async function loadAll(session: SessionReference, door: Door): Promise<readonly LogEvent[]> {
+  return readLog({ version: 1, events: await loadEvents(session, door) });
+}
+
+function addTail({ events, log }: ReadLog, tail: readonly LogEvent[]): ReadLog {
+  if (tail.length === 0) return { events, log };
+  readDamaged(() => {
+    for (const event of deepFreeze(readTail(tail, log.seq))) apply(log, event);
+  });
+  return { events: [...events, ...tail], log };
+}
+
+async function loadEvents({ store, id }: SessionReference, door: Door, afterSeq?: number): Promise<readonly LogEvent[]> {
   let events: readonly LogEvent[] | typeof late;
   try {
-    events = await beforeEntry(door, store.load(id));
+    events = await beforeEntry(door, afterSeq === undefined ? store.load(id) : store.load(id, afterSeq));
   } catch (thrown) {
     if (GuardloopError.is(thrown)) throw thrown;
     throw new GuardloopError('STORE_FAILED', `The session store failed to load ${id}. Nothing was run; look at the cause.`, {
@@ -118,7 +140,7 @@ export async function loadEvents({ store, id }: SessionReference, door: Door): P
       `The session store did not load ${id} in time: the run was aborted, and could wait no longer. Nothing was run; look at the store.`,
       { cause: door.options.signal?.reason, isRetryable: true },
     );
-  return readLog({ version: 1, events });
+  return events;
 }
 
 /** Writes what enters the run, and waits for it: the loser of two writers shows and does nothing. */

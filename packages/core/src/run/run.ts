@@ -18,8 +18,9 @@ import { whenAborted } from './when-aborted.js';
 
 /** Takes an entered run to its end, or to where it waits. Never rejects. */
 async function drive(handle: RunHandle, options: Options): Promise<RunResult> {
-  const { leave } = handle.root;
+  const { leave, remember, writer } = handle.root;
   if (handle.state.ended) {
+    remember?.();
     leave?.();
     return resultOf(handle);
   }
@@ -32,7 +33,8 @@ async function drive(handle: RunHandle, options: Options): Promise<RunResult> {
     if (handle.root.given) await applyDecisions(handle).catch((thrown: unknown) => handle.abort(faultStop(handle, thrown)));
     await loop(handle);
     if (handle.root.undecided) await deleteUndecided(handle);
-    if (handle.root.writer) await handle.lastBarrier();
+    if (writer) await handle.lastBarrier();
+    if (handle.state.ended && writer?.failure === undefined) remember?.();
   } finally {
     disarm();
     off?.();

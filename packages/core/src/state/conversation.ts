@@ -23,7 +23,7 @@ export interface Activation {
 /** The messages that the runs of one session share; a child run has its own. */
 export interface Conversation {
   /** Everything recorded, pair-complete at every turn's end. */
-  readonly messages: Message[];
+  messages: Message[];
   /** What the active agent sees; the same array as `messages` while that is everything. */
   view: Message[];
   /** By id: messages of the view in another form than the recorded one, which rewrites or a filter made. Undefined where there are none. */
@@ -39,6 +39,14 @@ export interface Conversation {
 export function newConversation(): Conversation {
   const messages: Message[] = [];
   return { messages, view: messages, agent: undefined, activations: [], isUntrusted: false, untrustedReads: [] };
+}
+
+/** Gives the conversation lists of its own, where others hold those that it has. */
+export function detachLists(conversation: Conversation): void {
+  const isWhole = conversation.view === conversation.messages;
+  conversation.messages = [...conversation.messages];
+  conversation.view = isWhole ? conversation.messages : [...conversation.view];
+  conversation.untrustedReads = [...conversation.untrustedReads];
 }
 
 export function isUntrustedView(conversation: Conversation): boolean {

@@ -38,17 +38,23 @@ function readEvents(log: unknown): readonly LogEvent[] {
     );
   }
   if (!Array.isArray(events)) throw new GuardloopError('LOG_INVALID', 'The log has no list of events. Give `result.log` as it was.');
-  for (const [index, event] of (events as unknown[]).entries()) {
+  return readTail(events, 0);
+}
+
+/** Events that follow the first `before` of a log, checked like {@link readLog}. */
+export function readTail(events: readonly unknown[], before: number): readonly LogEvent[] {
+  for (const [index, event] of events.entries()) {
+    const expected = before + index + 1;
     const { type, seq, run, at } = (typeof event === 'object' && event !== null ? event : {}) as {
       type?: unknown;
       seq?: unknown;
       run?: unknown;
       at?: unknown;
     };
-    if (seq !== index + 1 || !types.has(type) || typeof run !== 'string' || typeof at !== 'number') {
+    if (seq !== expected || !types.has(type) || typeof run !== 'string' || typeof at !== 'number') {
       throw new GuardloopError(
         'LOG_INVALID',
-        `Event ${index + 1} of the log is damaged: its number, type, run or time is missing or wrong. The log must hold every event, in order, as it was written.`,
+        `Event ${expected} of the log is damaged: its number, type, run or time is missing or wrong. The log must hold every event, in order, as it was written.`,
       );
     }
   }
