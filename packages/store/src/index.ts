@@ -1,3 +1,15 @@
+export { decideApproval, type GivenDecision, scheduleApproval, settledDecision } from './approval-records.js';
+export {
+  checkBatch,
+  checkClaim,
+  checkId,
+  checkLease,
+  checkTtl,
+  logConflict,
+  pageSize,
+  readPlace,
+  writePlace,
+} from './check-arguments.js';
 export type {
   ApprovalQuery,
   ApprovalRecord,
@@ -23,3 +35,7 @@ export type {
   SessionRecords,
   Store,
 } from './contract.js';
+export { type Derived, deriveAll, deriveRecords, type SessionStand } from './derive.js';
+export { type MemoryStoreOptions, memoryStore } from './memory.js';
+export { changedRun, isDue, newRunRecord } from './run-records.js';
+export { Watchers } from './watchers.js';

@@ -1,0 +1,94 @@
+import type { LogEvent } from '@guardloop/core';
+import { GuardloopError } from '@guardloop/core';
+import type { ClaimOptions, NewRun, PageQuery } from './contract.js';
+
+const refuse = (what: string): GuardloopError => new GuardloopError('CONFIG_INVALID', what);
+
+/** A whole number from 0 that is exact. */
+export const isTime = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0;
+
+/** The conflict that `append` rejects with. */
+export function logConflict(session: string, { expected, found }: { readonly expected: number; readonly found: number }): GuardloopError {
+  return new GuardloopError(
+    'LOG_CONFLICT',
+    `Session ${session} ends with event ${found}, but the writer expected ${expected}: another writer has appended. Load the events after ${expected}, and start again from them.`,
+    { details: { session, expected, found } },
+  );
+}
+
+/** Throws LOG_INVALID for a batch whose events are not numbered one after another, and CONFIG_INVALID for an id that is none. */
+export function checkBatch(session: string, events: readonly LogEvent[], afterSeq: number): void {
+  checkId('session', session);
+  const at = events.findIndex((event, index) => event.seq !== afterSeq + 1 + index);
+  if (at === -1) return;
+  throw new GuardloopError(
+    'LOG_INVALID',
+    `An event for session ${session} has number ${events[at]?.seq}, but ${afterSeq + 1 + at} comes next. Number events one after another, from 1.`,
+  );
+}
+
+/** Throws CONFIG_INVALID for an id that is no text of 1 to 1,000 characters. */
+export function checkId(what: string, id: unknown): asserts id is string {
+  if (typeof id !== 'string' || id === '' || id.length > 1_000)
+    throw refuse(`The id of a ${what} is no text of 1 to 1,000 characters. Give one that is.`);
+}
+
+/** How many items a page has. Throws CONFIG_INVALID. */
+export function pageSize({ limit = 100 }: PageQuery): number {
+  if (!Number.isSafeInteger(limit) || limit < 1 || limit > 1_000)
+    throw refuse('The `limit` of a list is no whole number from 1 to 1,000. Leave it out for 100, and go on with `after`.');
+  return limit;
+}
+
+/** A place in a list, as a text that holds where the next page begins: the keys by which the list is ordered. */
+export function writePlace(keys: readonly (string | number)[]): string {
+  const bytes = new TextEncoder().encode(JSON.stringify(keys));
+  return btoa(String.fromCharCode(...bytes))
+    .replaceAll('+', '-')
+    .replaceAll('/', '_')
+    .replaceAll('=', '');
+}
+
+/** The keys of a place: texts and numbers as `kinds` say. Undefined without one. Throws CONFIG_INVALID for what no list gave. */
+export function readPlace(after: string | undefined, kinds: readonly ('string' | 'number')[]): readonly (string | number)[] | undefined {
+  if (after === undefined) return undefined;
+  try {
+    const bytes = Uint8Array.from(atob(after.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0));
+    const keys: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
+    if (Array.isArray(keys) && keys.length === kinds.length && kinds.every((kind, index) => typeof keys[index] === kind)) return keys;
+  } catch {
+    // Told below.
+  }
+  throw refuse('`after` is no place in this list. Give `next` of the page before, as it was.');
+}
+
+/** Throws CONFIG_INVALID for a time to live that is none. */
+export function checkTtl(ttlMs: number | undefined): void {
+  if (ttlMs !== undefined && (!isTime(ttlMs) || ttlMs === 0))
+    throw refuse('`ttlMs` is no whole number of milliseconds above 0. Leave it out for sessions that stay.');
+}
+
+/** Throws CONFIG_INVALID. */
+export function checkNewRun(run: NewRun): void {
+  checkId('run', run.id);
+  checkId('session', run.session);
+  for (const name of ['agent', 'queue'] as const)
+    if (typeof run[name] !== 'string' || run[name] === '') throw refuse(`\`${name}\` of the run ${run.id} is no name. Give a text.`);
+  if (!Number.isSafeInteger(run.priority)) throw refuse(`\`priority\` of the run ${run.id} is no whole number. 0 is taken first.`);
+  if (!isTime(run.dueAt)) throw refuse(`\`dueAt\` of the run ${run.id} is no time. Give milliseconds since 1970.`);
+}
+
+/** Throws CONFIG_INVALID. */
+export function checkClaim({ owner, leaseMs, queues }: ClaimOptions): void {
+  if (typeof owner !== 'string' || owner === '') throw refuse('`owner` of a claim is no name. Give a text that only this worker has.');
+  checkLease(leaseMs);
+  for (const { queue, concurrency, tenantConcurrency } of queues)
+    for (const [name, limit] of Object.entries({ concurrency, tenantConcurrency }))
+      if (limit !== undefined && !isTime(limit))
+        throw refuse(`\`${name}\` of the queue ${queue} is no whole number. Leave it out for any number.`);
+}
+
+/** Throws CONFIG_INVALID. */
+export function checkLease(leaseMs: number): void {
+  if (!isTime(leaseMs) || leaseMs === 0) throw refuse('`leaseMs` is no whole number of milliseconds above 0.');
+}

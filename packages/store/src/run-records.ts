@@ -1,0 +1,52 @@
+import { checkNewRun } from './check-arguments.js';
+import type { NewRun, RunChange, RunRecord } from './contract.js';
+
+/** The record of a run that was just submitted. Throws CONFIG_INVALID. */
+export function newRunRecord(run: NewRun, now: number): RunRecord {
+  checkNewRun(run);
+  const { id, session, agent, queue, priority, dueAt, submission, abandons, owner, tenant } = run;
+  return {
+    id,
+    session,
+    ...(owner === undefined ? {} : { owner }),
+    ...(tenant === undefined ? {} : { tenant }),
+    agent,
+    queue,
+    priority,
+    state: 'queued',
+    submission,
+    abandons,
+    attempts: 0,
+    dueAt,
+    createdAt: now,
+    updatedAt: now,
+    version: 1,
+  };
+}
+
+/** The record after a change, one version on. A run that is not `running` has no lease, one that is not `ended` no status. */
+export function changedRun(record: RunRecord, change: RunChange, now: number): RunRecord {
+  const { status: statusBefore, cancel: cancelBefore, lease: leaseBefore, trouble: troubleBefore, ...rest } = record;
+  const state = change.state ?? record.state;
+  const status = state === 'ended' ? (change.status ?? statusBefore) : undefined;
+  const cancel = change.cancel === undefined ? cancelBefore : (change.cancel ?? undefined);
+  const trouble = change.trouble === undefined ? troubleBefore : (change.trouble ?? undefined);
+  const lease = state === 'running' && change.lease !== null ? leaseBefore : undefined;
+  return {
+    ...rest,
+    state,
+    ...(status === undefined ? {} : { status }),
+    ...(cancel === undefined ? {} : { cancel }),
+    ...(lease === undefined ? {} : { lease }),
+    ...(trouble === undefined ? {} : { trouble }),
+    dueAt: change.dueAt ?? record.dueAt,
+    attempts: change.attempts ?? record.attempts,
+    updatedAt: now,
+    version: record.version + 1,
+  };
+}
+
+/** Whether a worker may take it, apart from its session and the limits of its queue. */
+export function isDue({ state, dueAt, lease }: RunRecord, now: number): boolean {
+  return (state === 'queued' && dueAt <= now) || (state === 'running' && lease !== undefined && lease.until <= now);
+}
