@@ -10,6 +10,19 @@ export {
   readPlace,
   writePlace,
 } from './check-arguments.js';
+export {
+  type Codec,
+  type CodecOptions,
+  type Content,
+  type Encoded,
+  makeCodec,
+  type Payload,
+  placeOf,
+  type ReadPayloads,
+  type Row,
+  readName,
+  writeName,
+} from './codec.js';
 export type {
   ApprovalQuery,
   ApprovalRecord,
@@ -38,4 +51,5 @@ export type {
 export { type Derived, deriveAll, deriveRecords, type SessionStand } from './derive.js';
 export { type MemoryStoreOptions, memoryStore } from './memory.js';
 export { changedRun, isDue, newRunRecord } from './run-records.js';
+export type { EncryptionKey, EncryptionOptions } from './sealing.js';
 export { Watchers } from './watchers.js';
