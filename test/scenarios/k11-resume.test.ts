@@ -148,6 +148,49 @@ describe('K11', () => {
       expect(ran).toEqual([]);
     });
 
+    it('S145: a tool that does something else now than what was approved is told, and so is every change where none is taken', async () => {
+      const { session, decisions } = await pause();
+      const before = await session.store.load('s');
+      const refund = (description: string, authority: 'all' | readonly string[]) =>
+        defineAgent({
+          name: 'shop',
+          instructions: '',
+          model,
+          tools: [
+            defineTool({
+              name: 'refund',
+              description,
+              input: z.object({ id: z.string() }),
+              approval: true,
+              flow: { effect: 'write', authority: authority as never },
+              execute: () => {
+                ran.push('refund');
+                return 'done';
+              },
+            }),
+          ],
+        });
+      const refused = (agent: Agent<unknown>, accept?: 'same') =>
+        expect(resume(agent, session, { decisions, ...(accept ? { accept } : {}) }).result).rejects.toMatchObject({
+          code: 'RESUME_MISMATCH',
+          message: expect.stringContaining('refund'),
+        });
+      await refused(refund('refund', ['id']));
+      const reworded = defineAgent({
+        name: 'shop',
+        instructions: '',
+        model,
+        tools: [refundOf('refund', z.object({ id: z.string().max(9) }))],
+      });
+      await refused(reworded, 'same');
+      expect(await session.store.load('s')).toEqual(before);
+      expect(ran).toEqual([]);
+      expect(await sound(resume(refund('refund', ['id']), session, { decisions, accept: 'changed' }).result)).toMatchObject({
+        status: 'completed',
+      });
+      expect(ran).toEqual(['refund']);
+    });
+
     it('S145: a guardrail that is gone is missed too', async () => {
       ran.length = 0;
       const guard = defineGuardrail({ name: 'limits', on: ['toolInput'], check: () => allow() });

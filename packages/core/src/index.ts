@@ -144,6 +144,7 @@ export type {
 } from './replay/types.js';
 export type { ApprovalKey } from './run/approval-keys.js';
 export type { ApprovalClaims } from './run/approval-tokens.js';
+export { endUnfinished, type UnfinishedEnding } from './run/end-unfinished.js';
 export { type QuarantinedAnswer, readQuarantined } from './run/quarantine.js';
 export { assertCompleted, resume, run, stream } from './run/run.js';
 export { type VerifiedApproval, type VerifyOptions, verifyApproval } from './run/sign-approvals.js';
@@ -177,6 +178,7 @@ export { memorySession } from './session/memory.js';
 export type { SessionStore } from './session/session.js';
 export type { RunCall } from './state/call-tally.js';
 export { canonicalJson } from './state/canonical-json.js';
+export { type Change, changesBetween } from './state/definitions.js';
 export type {
   Action,
   Approval,
@@ -192,6 +194,7 @@ export type {
   Completeness,
   Decision,
   Decisions,
+  Definitions,
   ErrorClass,
   GuardBreakerEvent,
   GuardEntry,

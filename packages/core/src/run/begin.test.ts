@@ -115,7 +115,7 @@ describe('a new run', () => {
         agent: 'billing',
         writer: handle.root.writerId,
         limits: { ...limits, turns: 3 },
-        manifest: { run: [entry('all')], agent: [entry('own')], tools: {} },
+        manifest: { run: [entry('all')], agent: [entry('own')], tools: {}, definitions: expect.objectContaining({ tools: {} }) },
       },
     ]);
     expect(handle.input).toEqual([expect.objectContaining({ id: 'r1/i1', parts: [expect.objectContaining({ text: 'hello' })] })]);
@@ -354,7 +354,7 @@ describe('a run that was cut before its input was accepted', () => {
     expect(handle.root.events.slice(1)).toEqual([
       {
         ...{ type: 'run.resume', seq: 2, at: 9, run: 'r1', agent: 'a', writer: handle.root.writerId },
-        manifest: { run: [], agent: [], tools: {} },
+        manifest: { run: [], agent: [], tools: {}, definitions: expect.objectContaining({ tools: {} }) },
       },
     ]);
     expect(handle.root.writerId).not.toBe(cut.root.writerId);
@@ -385,7 +385,12 @@ describe('a run that goes on', () => {
         type: 'run.resume',
         limits: { ...limits, turns: 2 },
         onLimit: 'stop',
-        manifest: { run: [{ name: 'new', surfaces: ['input'], phases: ['check'] }], agent: [], tools: {} },
+        manifest: {
+          run: [{ name: 'new', surfaces: ['input'], phases: ['check'] }],
+          agent: [],
+          tools: {},
+          definitions: expect.objectContaining({ name: handle.state.agent }),
+        },
       }),
     ]);
     expect(shown[0]).not.toHaveProperty('reopens');

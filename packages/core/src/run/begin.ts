@@ -3,6 +3,8 @@ import { resolveAgents } from '../define/resolve.js';
 import type { AgentSpec } from '../define/specs.js';
 import { GuardloopError } from '../errors.js';
 import { schemasReady } from '../schema.js';
+import type { Change } from '../state/definitions.js';
+import { changesBetween } from '../state/definitions.js';
 import type { GuardEntry, LogEvent, Manifest } from '../state/events.js';
 import { limitsOf, recordLimits, resolveLimits } from '../state/limits.js';
 import { readDamaged, readLog } from '../state/log.js';
@@ -10,7 +12,7 @@ import type { LogState } from '../state/state.js';
 import { beforeEntry, late } from './before-entry.js';
 import { checkDigests } from './check-digests.js';
 import { readAnswers, readDecisions } from './decisions.js';
-import { endRun } from './end-run.js';
+import { endOpenRun } from './end-run.js';
 import { RunHandle } from './handle.js';
 import type { ReadLog } from './known-sessions.js';
 import type { Door, Place } from './make-root.js';
@@ -78,9 +80,7 @@ async function enterRun({ start, agents, input, runId, given, limits }: NewRun, 
       throw mismatch(
         `The last run of the session, ${before.id}, has not ended: it is under way, waits for people or was cut. Resume it, give unfinished: 'abandon' to end it, or onConflict: 'queue' in \`session\` to wait for one that is under way.`,
       );
-    const old = new RunHandle(root, before, { agents });
-    old.append({ type: 'run.resume', writer: root.writerId, manifest: before.manifest });
-    endRun(old, { status: 'cancelled', reason: undefined });
+    endOpenRun({ root, run: before }, { status: 'cancelled', reason: undefined });
   }
   const agent = activeAgent(root.log, agents, start);
   const messages = agent === start ? given : readInput(input, options.history, { run: runId, agent: agent.name });
@@ -192,9 +192,15 @@ function checkFit(handle: RunHandle, options: Options): void {
     throw mismatch(
       `The run ${state.id} stands at agent ${state.agent}, which is not reachable from the agent given. Give an agent that reaches it.`,
     );
-  const stands = new Set(standing(manifestOf(standOf(agent, root.runGuards), agents)).map(({ place }) => place));
+  const manifest = manifestOf(standOf(agent, root.runGuards), agents);
+  const changes = changesBetween(state.manifest, manifest);
+  if (options.accept === 'same' && changes.length > 0)
+    throw mismatch(
+      `The run ${state.id} was left under other definitions, and accept: 'same' takes no change: ${changes.map(describeChange).join(', ')}. Give them as they were, or leave accept out to take up what does no harm.`,
+    );
+  const stands = new Set(standing(manifest).map(({ place }) => place));
   const missing = [...new Set(standing(state.manifest).flatMap(({ guardrail, place }) => (stands.has(place) ? [] : [guardrail])))];
-  if (missing.length > 0 && !options.acceptsChanges) {
+  if (missing.length > 0 && options.accept !== 'changed') {
     throw mismatch(
       `Guardrails that stood when the run ${state.id} began are missing now, or stand on less: ${missing.join(', ')}. Give them again as they were, or give accept: 'changed' to go on without them.`,
     );
@@ -209,11 +215,20 @@ function checkFit(handle: RunHandle, options: Options): void {
       throw mismatch(
         `The call ${call.call.id} of the run ${state.id} is of ${call.call.name}, which agent ${agent.name} does not have any more. Give it back its tool, or start a new run with unfinished: 'abandon'.`,
       );
+    if (
+      options.accept !== 'changed' &&
+      changes.some(({ kind, name, how }) => kind === 'tool' && how === 'effect' && name === call.call.name)
+    )
+      throw mismatch(
+        `The call ${call.call.id} of the run ${state.id} is of ${call.call.name}, whose effect is declared otherwise now than when the run was left. Give the tool as it was, give accept: 'changed' to go on with it as it is, or reject the call with the old one.`,
+      );
     const child = call.phase === 'started' ? state.children?.get(call.call.id) : undefined;
     const spec = agent.tools.find(({ name }) => name === call.call.name)?.agent;
     if (child && child.ended === undefined && spec) checkFit(new RunHandle(root, child, { agents: resolveAgents(spec.agent) }), options);
   }
 }
+
+const describeChange = ({ kind, name, how }: Change): string => `${kind} ${name} ${how === 'effect' ? 'with another effect' : how}`;
 
 /** Where guardrails stand: their name, and of those that are obeyed each surface and phase. */
 function standing(manifest: Manifest): readonly { readonly guardrail: string; readonly place: string }[] {

@@ -1,8 +1,9 @@
 import { safeCause } from '../errors.js';
 import type { Refusal } from '../state/events.js';
-import type { CallState, Ending } from '../state/state.js';
+import type { CallState, Ending, RunState } from '../state/state.js';
 import { addTo } from './add-to.js';
 import { recordError } from './answer.js';
+import type { Root } from './handle.js';
 import { RunHandle } from './handle.js';
 import { abortedEnd, unknownEnd } from './observations.js';
 import { endCall } from './open-call.js';
@@ -27,6 +28,13 @@ export function endingOfStop(handle: RunHandle): RunEnding {
     default:
       return { status: 'cancelled', reason: stop?.kind === 'cancel' ? stop.reason : undefined };
   }
+}
+
+/** Takes over a run that nobody is at work on, and ends it. Needs nothing of its agents. */
+export function endOpenRun({ root, run }: { readonly root: Root; readonly run: RunState }, ending: RunEnding): void {
+  const old = new RunHandle(root, run, { agents: new Map() });
+  old.append({ type: 'run.resume', writer: root.writerId, manifest: run.manifest });
+  endRun(old, ending);
 }
 
 /** Ends every open call, a waiting child run before its call, then the run. After it nothing is appended. */

@@ -91,7 +91,7 @@ export function makeRoot({ options, channel, steering }: Door, { events, log }: 
 }
 
 /** Enters a session when it is the run's turn, which it keeps until it is over. */
-export async function inTurn(session: SessionReference, door: Door, enter: (place: Place) => Promise<RunHandle>): Promise<RunHandle> {
+export async function inTurn<T>(session: SessionReference, door: Door, enter: (place: Place) => Promise<T>): Promise<T> {
   const { clock, signal } = door.options;
   const turn = new SessionTurn(session, { clock, signal, onLeave: door.onLeave });
   try {

@@ -46,7 +46,7 @@ const defaults = {
   isAbandoning: false,
   runId: undefined,
   decisions: undefined,
-  acceptsChanges: false,
+  accept: undefined,
   input: undefined,
 };
 
@@ -88,7 +88,7 @@ describe('the options of a call', () => {
     expect(read(given, 'resume')).toEqual({
       ...defaults,
       decisions,
-      acceptsChanges: true,
+      accept: 'changed',
       input: 'again',
       history: [{ role: 'assistant', text: 'y' }],
     });
@@ -215,7 +215,7 @@ test.each([
 });
 
 test('resume takes changes by their one name', () => {
-  expect(() => read({ accept: true }, 'resume')).toThrow(invalid("The call of resume has true as `accept`. Give 'changed'."));
+  expect(() => read({ accept: true }, 'resume')).toThrow(invalid("The call of resume has true as `accept`. Give 'same' or 'changed'."));
 });
 
 describe('the guardrails of a run', () => {

@@ -53,20 +53,20 @@ export interface Options {
   readonly isAbandoning: boolean;
   readonly runId: string | undefined;
   readonly decisions: unknown;
-  readonly acceptsChanges: boolean;
+  readonly accept: 'same' | 'changed' | undefined;
   readonly input: unknown;
 }
 
 /** Reads the options of `run`, `stream` or `resume`. Throws CONFIG_INVALID. */
-export function readOptions(door: 'run' | 'stream' | 'resume', given: unknown, agent: AgentSpec): Options {
+export function readOptions(door: 'run' | 'stream' | 'resume', given: unknown, agent: AgentSpec | undefined): Options {
   return readable(`An option of ${door}`, () => readAll(door, given, agent));
 }
 
-function readAll(door: 'run' | 'stream' | 'resume', given: unknown, agent: AgentSpec): Options {
+function readAll(door: 'run' | 'stream' | 'resume', given: unknown, agent: AgentSpec | undefined): Options {
   const names: readonly Name[] = door === 'resume' ? ofResume : ofRun;
   const reader = new DefinitionReader<Name>({ place: `The call of ${door}` }, given ?? {}, names);
   const guards = guardsOf(reader.get('guardrails'));
-  if (reader.flag('strict')) refuseGaps(agent, guards);
+  if (reader.flag('strict') && agent) refuseGaps(agent, guards);
   const concurrency = reader.has('concurrency') ? reader.get('concurrency') : defaultConcurrency;
   if (
     typeof concurrency !== 'number' ||
@@ -106,7 +106,7 @@ function readAll(door: 'run' | 'stream' | 'resume', given: unknown, agent: Agent
     isAbandoning: reader.choice('unfinished', ['abandon']) === 'abandon',
     runId: runId as string | undefined,
     decisions: reader.get('decisions'),
-    acceptsChanges: reader.choice('accept', ['changed']) === 'changed',
+    accept: reader.choice('accept', ['same', 'changed']),
     input: reader.get('input'),
   };
 }

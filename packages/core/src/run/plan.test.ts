@@ -96,6 +96,11 @@ describe('what stands around an agent', () => {
         { ...entry('sends', ['toolInput']), tools: ['send'] },
       ],
       tools: { send: [entry('own', ['toolInput', 'toolOutput']), entry('ownOutput', ['toolOutput'])] },
+      definitions: {
+        name: 'a',
+        agent: expect.stringMatching(/^[0-9a-f]{16}$/),
+        tools: { look: expect.stringMatching(/^[0-9a-f]{16}\.[0-9a-f]{16}$/), send: expect.stringMatching(/^[0-9a-f]{16}\.[0-9a-f]{16}$/) },
+      },
     });
     expect(Object.isFrozen(stand.manifest) && Object.isFrozen(stand.manifest.run)).toBe(true);
   });

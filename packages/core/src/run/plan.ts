@@ -7,7 +7,9 @@ import { GuardloopError } from '../errors.js';
 import { mergeSettings } from '../model/merge-settings.js';
 import type { Model, ModelSettings, ToolSpec as OfferedTool } from '../model/types.js';
 import { readObservationTool } from '../project/spill.js';
-import type { GuardEntry, Manifest, Surface } from '../state/events.js';
+import { canonicalJson } from '../state/canonical-json.js';
+import { shortDigest } from '../state/definitions.js';
+import type { Definitions, GuardEntry, Manifest, Surface } from '../state/events.js';
 import type { RunHandle } from './handle.js';
 import { isPromise } from './is-promise.js';
 import { deepFreeze } from './plain-output.js';
@@ -73,6 +75,7 @@ function buildStand(agent: AgentSpec, runGuards: readonly GuardrailSpec[]): Stan
       run: runGuards.map((spec) => spec.entry),
       agent: agent.guardrails.map((spec) => spec.entry),
       tools: toolEntries,
+      definitions: definitionsOf(agent),
     }),
     labels: {
       trusted: Object.freeze({ origin: `agent:${agent.name}`, integrity: 'trusted' }),
@@ -88,6 +91,23 @@ function buildStand(agent: AgentSpec, runGuards: readonly GuardrailSpec[]): Stan
     stop,
     wire: offeredNow.every((entry) => entry.isFixed) ? withStop(offeredNow, stop) : undefined,
   };
+}
+
+function definitionsOf({ name, instructions, output, tools }: AgentSpec): Definitions {
+  return {
+    name,
+    agent: shortDigest(
+      canonicalJson({ instructions: typeof instructions === 'string' ? instructions : null, output: output?.json ?? null }),
+    ),
+    tools: Object.fromEntries(tools.map((tool) => [tool.name, digestOfTool(tool)])),
+  };
+}
+
+function digestOfTool({ description, input, flow, approval, execute, agent, repeatable, endsRun }: ToolSpec): string {
+  const { effect, authority } = flow;
+  const runs = agent ? 'agent' : execute ? 'tool' : 'caller';
+  const rest = { description, input: input.json, approval: typeof approval === 'boolean' ? approval : 'asks', runs, repeatable, endsRun };
+  return `${shortDigest(canonicalJson({ effect, authority: typeof authority === 'string' ? authority : [...authority] }))}.${shortDigest(canonicalJson(rest))}`;
 }
 
 function withStop(tools: Stand['tools'], stop: OfferedTool | undefined): readonly OfferedTool[] {

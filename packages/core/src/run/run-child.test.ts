@@ -47,6 +47,7 @@ describe('the run of an agent that was called', () => {
         run: [expect.objectContaining({ name: 'all' })],
         agent: [expect.objectContaining({ name: 'own' })],
         tools: {},
+        definitions: expect.objectContaining({ name: 'helper', tools: {} }),
       },
       call: '1.0',
     });

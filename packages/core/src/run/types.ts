@@ -154,8 +154,13 @@ interface SignedResume<C> extends ResumeBase<C> {
   readonly decisions?: SignedDecisions | undefined;
 }
 interface ResumeBase<C> extends Omit<SharedOptions<C>, 'approvals'> {
-  /** `changed`: go on although a guardrail that stood when the run began is missing now. */
-  readonly accept?: 'changed' | undefined;
+  /**
+   * What to do where agents, tools or guardrails are not as they were when the run was left. Left out: a guardrail that is missing or stands
+   * on less, and a tool with an open call whose effect is declared otherwise, are refused with RESUME_MISMATCH; other changes are taken up
+   * (inputs are parsed anew, a new guardrail is asked about what it has not passed). `changed`: go on in any case but a missing agent or
+   * called tool. `same`: refuse any change, also in instructions, schemas and versions.
+   */
+  readonly accept?: 'same' | 'changed' | undefined;
   /** For a run that was cut before its input was accepted: the input again. */
   readonly input?: RunInput | undefined;
   /** As `history` was given to `run`; goes with `input`. */

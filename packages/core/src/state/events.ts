@@ -67,6 +67,17 @@ export interface Manifest {
   readonly tools: { readonly [tool: string]: readonly GuardEntry[] };
   /** By agent: what the agents that this one can hand over to have on `handoff` and `input`, since they are asked before the swap. */
   readonly targets?: { readonly [agent: string]: readonly GuardEntry[] } | undefined;
+  /** What the agent and its tools were like, so that a later process can tell what has changed. Left out of logs of 0.1.0. */
+  readonly definitions?: Definitions | undefined;
+}
+/** Digests of an agent and its tools, 64 bits in hex: they tell changes, and protect nothing. */
+export interface Definitions {
+  /** The agent's name. */
+  readonly name: string;
+  /** Of its instructions (where they are a text) and its output schema. */
+  readonly agent: string;
+  /** By tool name: of what it does (flow, approval, who runs it, whether it may run twice), a point, and of its description and schema. */
+  readonly tools: { readonly [tool: string]: string };
 }
 
 interface Durable<T extends string> {
@@ -432,6 +443,8 @@ export interface ApprovalResolveEvent extends Durable<'approval.resolve'> {
   readonly revision: number;
   readonly decision: 'approve' | 'reject' | 'edit' | 'result' | 'void';
   readonly digest: string;
+  /** `at` of the `approval.request`: so that whoever sees only this knows how long it was open. Left out of logs of 0.1.0. */
+  readonly askedAt?: number | undefined;
   /** Who decided, as `resume` was told. */
   readonly decidedBy?: string | undefined;
   /** The person's words, with `reject`. */
@@ -631,6 +644,11 @@ export interface GuardBreakerEvent extends Watch<'guard.breaker'> {
   /** `open`: it is not asked any more, which counts as failed. `half-open`: one ask is let through. `closed`: it is asked again. */
   readonly state: 'open' | 'half-open' | 'closed';
 }
+/** The run came back `interrupted`: it waits for people, or was paused. Told last of all; a process that resumes it goes on with `run.resume`. */
+export interface RunWaitEvent extends Watch<'run.wait'> {
+  /** Ids of what people are asked, in child runs too; none where it was paused. */
+  readonly approvals: readonly string[];
+}
 /** An observer threw. */
 export interface ObserverErrorEvent extends Watch<'observer.error'> {
   /** Which event's observer failed. */
@@ -648,6 +666,7 @@ export type WatchEvent =
   | ModelRetryEvent
   | GuardBreakerEvent
   | ModelWarningEvent
+  | RunWaitEvent
   | ObserverErrorEvent;
 
 /** Everything that a watcher sees. */

@@ -112,7 +112,7 @@ describe('a handoff', () => {
         view: 'all',
         item: brief('Handed off from desk.'),
         entry: { subject: 'r1/1.0/input', revision: 0, judged: [] },
-        manifest: { run: [], agent: [], tools: {} },
+        manifest: { run: [], agent: [], tools: {}, definitions: expect.objectContaining({ tools: {} }) },
       },
     ]);
   });
