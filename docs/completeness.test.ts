@@ -148,6 +148,7 @@ describe('the guides', () => {
       'model.retry': true,
       'guard.breaker': true,
       'model.warning': true,
+      'run.wait': true,
       'observer.error': true,
     } satisfies Record<(LogEvent | WatchEvent)['type'], true>;
     expect(missing(named(events), readPage('docs/streaming.md'))).toEqual([]);

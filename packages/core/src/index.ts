@@ -227,6 +227,7 @@ export type {
   RunResumeEvent,
   RunStartEvent,
   RunStatus,
+  RunWaitEvent,
   SignedDecision,
   SignedDecisions,
   StandingApproval,

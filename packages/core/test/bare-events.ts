@@ -3,7 +3,7 @@ import type { LogEvent } from '../src/state/events.js';
 /** An event without what every event has: its place, its time, its run and agent, its writer. */
 export function bare(event: LogEvent): object {
   const { seq: _seq, at: _at, run: _run, agent: _agent, ...rest } = event;
-  const { writer: _writer, ...own } = rest as typeof rest & { readonly writer?: string };
+  const { writer: _writer, askedAt: _askedAt, ...own } = rest as typeof rest & { readonly writer?: string; readonly askedAt?: number };
   return own;
 }
 

@@ -29,7 +29,7 @@ function strip(event: LogEvent): Readonly<Record<string, unknown>> {
   const kept: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(fields)) {
     const isTime = name === 'ms' && event.type === 'guard.verdict';
-    if (value !== undefined && name !== 'writer' && name !== 'answers' && !isTime) kept[name] = value;
+    if (value !== undefined && name !== 'writer' && name !== 'answers' && name !== 'askedAt' && !isTime) kept[name] = value;
   }
   // The numbers of inputs that are not recorded are counted anew in each process.
   if (event.type === 'model.end') kept.calls = event.calls.map(({ variant: _variant, ...call }) => call);

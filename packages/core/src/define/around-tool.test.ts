@@ -27,7 +27,7 @@ describe('aroundTool', () => {
 
   it.each<[unknown, unknown, string]>([
     [{ name: 'send' }, { text: String }, 'The first argument of aroundTool is an object. Expected a tool made by defineTool or asTool.'],
-    [tool, {}, 'aroundTool has nothing to put around send. Give it `input`, `text` or both.'],
+    [tool, {}, 'aroundTool has nothing to put around send. Give it `input`, `text` or `within`.'],
     [tool, { texts: String }, 'What aroundTool puts around send has an option "texts", which does not exist. Did you mean text?'],
     [tool, { text: 'x' }, 'What aroundTool puts around send has "x" as `text`. Give a function, or leave it out.'],
     [callerTool, { text: String }, 'aroundTool was given send, which the caller runs. Give it a tool with `execute`.'],

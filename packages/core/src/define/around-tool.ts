@@ -4,11 +4,11 @@ import type { AroundSpec } from './specs.js';
 import { publishTool } from './tool.js';
 import type { AroundTool, Route, Tool } from './types.js';
 
-const optionNames = ['input', 'text'] as const;
+const optionNames = ['input', 'text', 'within'] as const;
 
 /**
  * A tool like another one, in name, schema and all else, with something around its `execute`: on the way in what it is given, on the way out
- * each text that it gives. Both stand inside the record: what is logged, guarded and approved is what goes in before, and what comes out
+ * each text that it gives, and what surrounds the call. All stand inside the record: what is logged, guarded and approved is what goes in before, and what comes out
  * after. For tools with `execute`; may be put around one more than once. Throws CONFIG_INVALID.
  */
 export function aroundTool<C, N extends string, I, A extends Route, K = unknown>(
@@ -19,13 +19,14 @@ export function aroundTool<C, N extends string, I, A extends Route, K = unknown>
   const reader = new DefinitionReader({ place: `What aroundTool puts around ${inner.name}` }, around, optionNames);
   const input = reader.function<NonNullable<AroundTool['input']>>('input');
   const text = reader.function<NonNullable<AroundTool['text']>>('text');
-  if (input === undefined && text === undefined)
-    invalid(`aroundTool has nothing to put around ${inner.name}. Give it \`input\`, \`text\` or both.`);
+  const within = reader.function<NonNullable<AroundTool['within']>>('within');
+  if (input === undefined && text === undefined && within === undefined)
+    invalid(`aroundTool has nothing to put around ${inner.name}. Give it \`input\`, \`text\` or \`within\`.`);
   if (inner.execute === undefined)
     invalid(
       `aroundTool was given ${inner.name}, which ${inner.agent ? 'is an agent' : 'the caller runs'}. Give it a tool with \`execute\`.`,
     );
-  return publishTool(Object.freeze({ ...inner, around: nested({ input, text }, inner.around) })) as unknown as Tool<C & K, N, I, A>;
+  return publishTool(Object.freeze({ ...inner, around: nested({ input, text, within }, inner.around) })) as unknown as Tool<C & K, N, I, A>;
 }
 
 /** What is put around last is outermost: first on the way in, last on the way out. */
@@ -34,7 +35,15 @@ function nested(outer: AroundSpec, inner: AroundSpec | undefined): AroundSpec {
   return Object.freeze({
     input: inTurn(outer.input, inner.input),
     text: inTurn(inner.text, outer.text),
+    within: inside(outer.within, inner.within),
   });
+}
+
+type Within = AroundSpec['within'];
+
+function inside(outer: Within, inner: Within): Within {
+  if (outer === undefined || inner === undefined) return outer ?? inner;
+  return (execute, info) => outer(() => inner(execute, info), info);
 }
 
 type Step = (value: never, info: never) => unknown;

@@ -81,6 +81,7 @@ export interface ToolSpec {
 export interface AroundSpec {
   readonly input: AroundTool['input'];
   readonly text: AroundTool['text'];
+  readonly within: AroundTool['within'];
 }
 export interface RetrySpec {
   readonly attempts: number;

@@ -323,6 +323,11 @@ export interface AroundTool<in C = unknown> {
    * the result is withheld. Words for `progress` are left out, since they cannot wait for it.
    */
   readonly text?: ((text: string, info: AroundInfo<C>) => Awaitable<string>) | undefined;
+  /**
+   * Calls `execute`, once, and gives back what that gave: for what must surround it, such as the active span of a trace. Called at each
+   * attempt, in the tool's deadline. What it throws is the tool's failure.
+   */
+  readonly within?: (<T>(execute: () => T, info: AroundInfo<C>) => T) | undefined;
 }
 /** A result with details for the application beside what the model sees. Made by {@link withDetails}. */
 export interface Detailed<out R = unknown, out D = unknown> {

@@ -238,6 +238,39 @@ describe('what is put around a tool', () => {
     expect(order).toEqual(['outer in', 'inner in', 'inner out', 'outer out']);
   });
 
+  it('surrounds the call and is told of it, what was put around last outermost, after what is made of the input', async () => {
+    const order: unknown[] = [];
+    const step = (name: string): AroundTool => ({
+      input: (input) => {
+        order.push(`${name} in`);
+        return input;
+      },
+      within: (execute, { callId, agent }) => {
+        order.push(`${name} begins ${agent} ${callId}`);
+        const given = execute();
+        order.push(`${name} is back`);
+        return given;
+      },
+    });
+    const execute = async (): Promise<string> => {
+      order.push('execute');
+      return 'x';
+    };
+    const plain = defineTool({ name: 'act', description: 'Acts.', input: z.object({ word: z.string() }), execute });
+    const tool = aroundTool(aroundTool(plain, { within: step('inner').within }), step('outer'));
+    const { log } = await run(defineAgent({ name: 'a', instructions: '', model: calling({ word: 'w' }), tools: [tool] }), 'go');
+    expect(order).toEqual(['outer in', 'outer begins a 1.0', 'inner begins a 1.0', 'execute', 'inner is back', 'outer is back']);
+    expect(log.events.find(({ type }) => type === 'tool.end')).toMatchObject({ status: 'ok', content: 'x' });
+  });
+
+  it('fails the call where what surrounds it throws', async () => {
+    const within = () => {
+      throw new Error('no room');
+    };
+    const { end } = await act({ execute: () => 'fine', around: { within } });
+    expect(end).toMatchObject({ status: 'error' });
+  });
+
   it('does not change what the output schema is asked about', async () => {
     const options = { output: z.object({ code: z.literal(secret) }) };
     const { end } = await act({ execute: () => ({ code: secret }), options });

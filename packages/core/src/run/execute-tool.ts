@@ -87,7 +87,7 @@ export function executeTool(open: OpenCall, input: unknown, ms = open.tool.timeo
   const info = new CallInfo(open);
   let given: unknown;
   try {
-    given = tool.around?.input === undefined ? tool.execute?.(input as never, info as never) : executeAround(open, info, input);
+    given = tool.around?.input === undefined ? execute(open, info, input) : executeAround(open, info, input);
     if (!isPromise(given)) {
       info.end();
       return { kind: 'value', value: given };
@@ -99,11 +99,17 @@ export function executeTool(open: OpenCall, input: unknown, ms = open.tool.timeo
   return handle.wait(given, ms, graceMs).then((settled) => outcomeOf(open, info, settled));
 }
 
+function execute(open: OpenCall, info: CallInfo, input: unknown): unknown {
+  const { tool } = open;
+  const call = (): unknown => tool.execute?.(input as never, info as never);
+  return tool.around?.within === undefined ? call() : tool.around.within(call, aroundInfo(open));
+}
+
 /** As what is put around the tool would have it. Nothing is executed where the call is over before that has answered. */
 async function executeAround(open: OpenCall, info: CallInfo, input: unknown): Promise<unknown> {
   const made = await open.tool.around?.input?.(input, aroundInfo(open));
   if (info.isOver) throw new DOMException('The call is over.', 'AbortError');
-  return open.tool.execute?.(made as never, info as never);
+  return execute(open, info, made);
 }
 
 function outcomeOf({ tool, call }: OpenCall, info: CallInfo, settled: Settled<unknown>): Outcome {

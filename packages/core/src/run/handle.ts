@@ -201,6 +201,10 @@ export class RunHandle {
   append(draft: LogDraft): void {
     const { root, state } = this;
     const answers = this.takeAnswers(draft);
+    if (draft.type === 'approval.resolve') {
+      const askedAt = state.askedAt?.get(draft.id);
+      if (askedAt !== undefined) Object.assign(draft, { askedAt });
+    }
     const event = draft as unknown as { -readonly [K in keyof LogEvent]: LogEvent[K] };
     event.seq = root.log.seq + 1;
     event.at = root.clock.now();

@@ -90,6 +90,32 @@ describe('a run', () => {
     expect(done).toMatchObject({ status: 'completed', text: 'Done.' });
   });
 
+  it('says last of all that it waits, and with each answer since when it was asked for, in another process too', async () => {
+    const risky = tool('pay', () => 'Paid.', { approval: true });
+    const agent = agentOf({ model: scripted([calls('pay')], 'Done.'), tools: [risky] });
+    const told: RunEvent[] = [];
+    const observers = [(event: RunEvent) => void told.push(event)];
+    const clock = new HandClock();
+    const asked = await run(agent, 'hello', { runId: 'r1', observers, clock });
+    expect(told.at(-1)).toMatchObject({ type: 'run.wait', run: 'r1', approvals: ['r1/p1'] });
+    const requestedAt = asked.events.find(({ type }) => type === 'approval.request')?.at;
+    await clock.pass(5_000);
+    const { log } = await resume(agent, structuredClone(asked.log), { decisions: { 'r1/p1': 'approve' }, observers, clock });
+    expect(log.events.find(({ type }) => type === 'approval.resolve')).toMatchObject({
+      askedAt: requestedAt,
+      at: Number(requestedAt) + 5_000,
+    });
+    expect(told.filter(({ type }) => type === 'run.wait')).toHaveLength(1);
+  });
+
+  it('says that it waits for nobody where it was paused', async () => {
+    const told: RunEvent[] = [];
+    const watched = stream(agentOf(), 'hello', { observers: [(event) => void told.push(event)] });
+    watched.pause();
+    expect((await watched).status).toBe('interrupted');
+    expect(told.at(-1)).toMatchObject({ type: 'run.wait', approvals: [] });
+  });
+
   it('takes an answer that nobody decided on out of quarantine', async () => {
     const kept = new Map<string, JsonValue>();
     const quarantine = {

@@ -7,6 +7,7 @@ import type { RunHandle } from './handle.js';
 import { faultStop } from './handle.js';
 import { loop } from './loop.js';
 import type { Door } from './make-root.js';
+import { openApprovals } from './open-approvals.js';
 import type { Options } from './options.js';
 import { readInput, readOptions } from './options.js';
 import { deleteUndecided } from './quarantine.js';
@@ -35,6 +36,8 @@ async function drive(handle: RunHandle, options: Options): Promise<RunResult> {
     if (handle.root.undecided) await deleteUndecided(handle);
     if (writer) await handle.lastBarrier();
     if (handle.state.ended && writer?.failure === undefined) remember?.();
+    if (handle.state.ended === undefined && writer?.failure === undefined && handle.stop?.kind !== 'fault')
+      handle.tell({ type: 'run.wait', approvals: openApprovals(handle.state).map(({ id }) => id) });
   } finally {
     disarm();
     off?.();

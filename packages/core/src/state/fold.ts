@@ -247,6 +247,7 @@ function startRun(state: LogState, event: Extract<LogEvent, { type: 'run.start' 
     repeats: new Map(),
     effects: undefined,
     approvals: 0,
+    askedAt: undefined,
     activeMs: 0,
     lastAt: event.at,
     children: undefined,
@@ -424,8 +425,10 @@ function spendShares(run: RunState, shares: readonly ModelShare[] | undefined): 
 
 type Spent = { readonly usage: Usage; readonly status?: ModelEndEvent['status']; readonly model?: string | undefined };
 
-function requestApproval(run: RunState, { approval, turn = 0, usage, model }: ApprovalRequestEvent): void {
+function requestApproval(run: RunState, { at, approval, turn = 0, usage, model }: ApprovalRequestEvent): void {
   run.approvals += 1;
+  run.askedAt ??= new Map();
+  run.askedAt.set(approval.id, at);
   if (approval.surface === 'output') {
     run.hasLastAnswer = run.finalizing !== undefined;
     run.quarantine = { approval, turn, usage: usage ?? noUsage, model, decision: undefined };
@@ -444,6 +447,7 @@ function requestApproval(run: RunState, { approval, turn = 0, usage, model }: Ap
 }
 
 function resolveApproval(run: RunState, event: ApprovalResolveEvent): void {
+  run.askedAt?.delete(event.id);
   if (run.quarantine?.approval.id === event.id) {
     run.quarantine.decision = event;
     return;

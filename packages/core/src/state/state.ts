@@ -126,6 +126,8 @@ export interface RunState {
   /** Inputs of started calls that run once. */
   effects: Map<string, { readonly callId: string; readonly input: JsonObject }[]> | undefined;
   approvals: number;
+  /** When each approval that is open was asked for, by its id. */
+  askedAt: Map<string, number> | undefined;
   activeMs: number;
   lastAt: number;
   children: Map<string, RunState> | undefined;
