@@ -504,7 +504,7 @@ test('every input of a schema can be said in its form, fits it, and comes back a
         }
       },
     ),
-    { numRuns: 800 },
+    { numRuns: 800, seed: 5 },
   );
   expect(converted).toBeGreaterThan(150);
   expect(changed).toBeGreaterThan(150);
