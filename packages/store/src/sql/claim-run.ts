@@ -1,0 +1,164 @@
+import type { ExpressionBuilder } from 'kysely';
+import { expressionBuilder, sql } from 'kysely';
+import { checkClaim } from '../check-arguments.js';
+import { writeName } from '../codec.js';
+import type { ClaimOptions, QueueLimits, RunRecord } from '../contract.js';
+import { changedRun } from '../run-records.js';
+import type { RunRow } from './run-rows.js';
+import { readRuns, runChanges } from './run-rows.js';
+import type { Db, SqlContext } from './sql-context.js';
+import { timeOf } from './sql-context.js';
+import { lockSession, sessionIsLive } from './sql-sessions.js';
+import type { Tables } from './tables.js';
+
+/** A queue that has room, and the tenants that have none in it. */
+interface Room {
+  readonly queue: string;
+  /** As they are written; null: runs without a tenant. */
+  readonly fullTenants: readonly (string | null)[];
+}
+
+/** As `RunRecords.claim`. */
+export async function claimRun(db: Db, context: SqlContext, options: ClaimOptions): Promise<RunRecord | undefined> {
+  checkClaim(options);
+  if (options.queues.length === 0 || options.agents?.length === 0) return undefined;
+  const rooms = await findRooms(db, context, options.queues);
+  if (rooms.length === 0) return undefined;
+  const passed: string[] = [];
+  for (;;) {
+    const now = await timeOf(db, context);
+    const row = await candidates(db, context, { options, rooms, now })
+      .$if(passed.length > 0, (query) => query.where('runs.id', 'not in', passed))
+      .executeTakeFirst();
+    if (row === undefined) return undefined;
+    const events = await lastEvent(db, context, { row, now });
+    if (events !== undefined) return take(db, context, { row, events, now, options });
+    passed.push(row.id);
+  }
+}
+
+/**
+ * Which queues have room. Who claims from a queue with limits keeps all others that do from it until the end of the transaction, so that what
+ * is counted here still holds then.
+ */
+async function findRooms(db: Db, context: SqlContext, queues: readonly QueueLimits[]): Promise<readonly Room[]> {
+  const { dialect } = context.database;
+  const rooms: Room[] = [];
+  const inOrder = [...queues].sort((left, right) => (left.queue < right.queue ? -1 : 1));
+  for (const { queue, concurrency = Number.POSITIVE_INFINITY, tenantConcurrency = Number.POSITIVE_INFINITY } of inOrder) {
+    const name = writeName(queue);
+    if (concurrency === Number.POSITIVE_INFINITY && tenantConcurrency === Number.POSITIVE_INFINITY) {
+      rooms.push({ queue: name, fullTenants: [] });
+      continue;
+    }
+    if (dialect === 'postgres') await sql`select pg_advisory_xact_lock(hashtextextended(${`guardloop queue ${name}`}, 0))`.execute(db);
+    const live = await db
+      .selectFrom('runs')
+      .select(['tenant', ({ fn }) => fn.countAll<number>().as('count')])
+      .where('queue', '=', name)
+      .where('lease_until', '>', context.database.now())
+      .groupBy('tenant')
+      .execute();
+    if (live.reduce((sum, { count }) => sum + count, 0) >= concurrency || tenantConcurrency === 0) continue;
+    rooms.push({ queue: name, fullTenants: live.filter(({ count }) => count >= tenantConcurrency).map(({ tenant }) => tenant) });
+  }
+  return rooms;
+}
+
+interface Search {
+  readonly options: ClaimOptions;
+  readonly rooms: readonly Room[];
+  readonly now: number;
+}
+
+/** The run that is first by priority, then `dueAt`, then id, of those that may be taken; kept from others. */
+function candidates(db: Db, context: SqlContext, { options: { agents, run }, rooms, now }: Search) {
+  return db
+    .selectFrom('runs')
+    .selectAll('runs')
+    .where('runs.free_at', '<=', now)
+    .where(({ or }) => or(rooms.map((room) => hasRoom(room))))
+    .where(sessionIsLive(context, 'runs'))
+    .where(isNext(now))
+    .$if(agents !== undefined, (query) => query.where('runs.agent', 'in', (agents ?? []).map(writeName)))
+    .$if(run !== undefined, (query) => query.where('runs.id', '=', writeName(run ?? '')))
+    .orderBy('runs.priority')
+    .orderBy('runs.due_at')
+    .orderBy('runs.id')
+    .limit(1)
+    .$if(context.database.dialect === 'postgres', (query) => (run === undefined ? query.forUpdate().skipLocked() : query.forUpdate()));
+}
+
+function hasRoom({ queue, fullTenants }: Room) {
+  const eb = expressionBuilder<Tables, 'runs'>();
+  const names = fullTenants.filter((tenant) => tenant !== null);
+  const isInQueue = eb('runs.queue', '=', queue);
+  if (fullTenants.length === 0) return isInQueue;
+  const isNamed = eb('runs.tenant', 'is not', null);
+  const isRoomForNamed = names.length > 0 ? eb.and([isNamed, eb('runs.tenant', 'not in', names)]) : isNamed;
+  const isRoom = fullTenants.includes(null) ? isRoomForNamed : eb.or([eb('runs.tenant', 'is', null), isRoomForNamed]);
+  return eb.and([isInQueue, isRoom]);
+}
+
+/** The rule of `isNext` in `../memory-runs.ts`: no other run of the session goes before it. */
+function isNext(now: number) {
+  return ({ not, exists, selectFrom }: ExpressionBuilder<Tables, 'runs'>) =>
+    not(
+      exists(
+        selectFrom('runs as other')
+          .select('other.id')
+          .whereRef('other.session', '=', 'runs.session')
+          .whereRef('other.id', '<>', 'runs.id')
+          .where('other.state', '<>', 'ended')
+          .where(({ eb, and, or, ref }) => {
+            const isWaiting = eb('other.state', '=', 'waiting');
+            const isHeld = and([
+              eb('other.state', '=', 'running'),
+              or([eb('other.lease_until', 'is', null), eb('other.lease_until', '>', now)]),
+            ]);
+            const hasBegun = eb('other.token', '>', 0);
+            const isOlder = eb('other.position', '<', ref('runs.position'));
+            const isBefore = or([
+              and([hasBegun, eb('runs.token', '=', 0)]),
+              and([hasBegun, isOlder]),
+              and([eb('other.token', '=', 0), eb('runs.token', '=', 0), isOlder, eb('other.due_at', '<=', now)]),
+            ]);
+            return or([and([isWaiting, eb('runs.abandons', '=', 0)]), isHeld, and([eb('other.state', '<>', 'waiting'), isBefore])]);
+          }),
+      ),
+    );
+}
+
+/**
+ * The last event of the run's session, which is kept from all others that claim; undefined where one of them was faster. Where one transaction
+ * has the whole database there is nobody to be kept out.
+ */
+async function lastEvent(
+  db: Db,
+  context: SqlContext,
+  { row, now }: { readonly row: RunRow; readonly now: number },
+): Promise<number | undefined> {
+  const session = await lockSession(db, context, row.session);
+  if (session === undefined || context.database.dialect === 'sqlite') return session?.events;
+  const stillNext = await db.selectFrom('runs').select('id').where('id', '=', row.id).where(isNext(now)).executeTakeFirst();
+  return stillNext && session.events;
+}
+
+async function take(
+  db: Db,
+  context: SqlContext,
+  { row, events, now, options }: { readonly row: RunRow; readonly events: number; readonly now: number; readonly options: ClaimOptions },
+): Promise<RunRecord | undefined> {
+  const [record] = await readRuns(db, context, [row]);
+  if (record === undefined) return undefined;
+  const attempts = row.token > 0 && events > row.events_at_claim ? 1 : record.attempts + 1;
+  const token = row.token + 1;
+  const lease = { owner: options.owner, token, until: now + options.leaseMs };
+  const claimed: RunRecord = { ...changedRun(record, { state: 'running', attempts }, now), lease };
+  await db
+    .updateTable('runs')
+    .set({ ...runChanges(claimed, row.cancel), token, events_at_claim: events })
+    .where('id', '=', row.id)
+    .execute();
+  return claimed;
+}

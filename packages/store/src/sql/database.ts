@@ -1,0 +1,29 @@
+import type { Kysely, RawBuilder } from 'kysely';
+import type { Tables } from './tables.js';
+
+/**
+ * What {@link sqlStore} needs of a database. One object is one database; it may be used by many calls at once. Its methods reject with a
+ * `GuardloopError`: what the work threw if that was one, else `STORE_FAILED`. Opens and migrates the database before the first work.
+ */
+export interface SqlDatabase {
+  readonly dialect: 'sqlite' | 'postgres';
+  /** Work that changes nothing: it may be done again where the database could not be reached. */
+  read<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T>;
+  /**
+   * Work in one transaction: all of it is stored, or, when `work` throws, nothing. It is begun anew where the database was busy or could not be
+   * reached before it began, so `work` may be called more than once. A connection that is lost later leaves the outcome open.
+   */
+  write<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T>;
+  /** The database's now, to stand in a statement: whole milliseconds since 1970. */
+  now(): RawBuilder<number>;
+  readonly watching: Watching;
+  close(): Promise<void>;
+}
+
+/** How changes are made known. */
+export interface Watching {
+  /** A session, or something beside it, was changed by this store object; undefined: many were. Never throws. */
+  announce(session: string | undefined): void;
+  /** As `Store.watch`. */
+  watch(session: string | undefined, listener: (session: string | undefined) => void): () => void;
+}

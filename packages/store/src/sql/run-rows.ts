@@ -1,0 +1,85 @@
+import type { JsonValue } from '@guardloop/core';
+import type { Selectable, Updateable } from 'kysely';
+import { placeOf, readName, writeName } from '../codec.js';
+import type { RunRecord, RunState } from '../contract.js';
+import { payloadReader } from './payloads.js';
+import type { Db, SqlContext } from './sql-context.js';
+import { belonging, sessionIsLive, written } from './sql-sessions.js';
+import type { RunsTable } from './tables.js';
+
+export type RunRow = Selectable<RunsTable>;
+
+/** Records of rows, in their order. */
+export async function readRuns(db: Db, { codec }: SqlContext, rows: readonly RunRow[]): Promise<readonly RunRecord[]> {
+  const sealed = rows.flatMap((row) => [
+    { place: placeOf('run', row.id), text: row.submission },
+    ...(row.cancel === null ? [] : [{ place: placeOf('cancel', row.id), text: row.cancel }]),
+  ]);
+  const values = (await codec.decode(sealed, payloadReader(db)))[Symbol.iterator]();
+  return rows.map((row) => {
+    const submission = values.next().value as JsonValue;
+    const cancel = row.cancel === null ? undefined : (values.next().value as RunRecord['cancel']);
+    return readRun(row, { submission, cancel });
+  });
+}
+
+function readRun(row: RunRow, { submission, cancel }: Pick<RunRecord, 'submission' | 'cancel'>): RunRecord {
+  const { lease_owner: owner, lease_until: until, token } = row;
+  return {
+    id: readName(row.id),
+    session: readName(row.session),
+    ...belonging(row),
+    agent: readName(row.agent),
+    queue: readName(row.queue),
+    priority: row.priority,
+    state: row.state as RunState,
+    ...(row.status === null ? {} : { status: row.status as RunRecord['status'] }),
+    submission,
+    abandons: row.abandons === 1,
+    ...(cancel === undefined ? {} : { cancel }),
+    attempts: row.attempts,
+    dueAt: row.due_at,
+    ...(owner === null || until === null ? {} : { lease: { owner: readName(owner), token, until } }),
+    ...(row.trouble === null ? {} : { trouble: JSON.parse(row.trouble) as RunRecord['trouble'] }),
+    createdAt: row.created_at,
+    updatedAt: row.updated_at,
+    version: row.version,
+  };
+}
+
+/** The record with its row, kept from others in this transaction. */
+export async function lockRun(
+  db: Db,
+  context: SqlContext,
+  id: string,
+): Promise<{ readonly row: RunRow; readonly record: RunRecord } | undefined> {
+  const row = await db
+    .selectFrom('runs')
+    .selectAll()
+    .where('id', '=', writeName(id))
+    .where(sessionIsLive(context, 'runs'))
+    .$if(context.database.dialect === 'postgres', (query) => query.forUpdate())
+    .executeTakeFirst();
+  if (row === undefined) return undefined;
+  const [record] = await readRuns(db, context, [row]);
+  return record && { row, record };
+}
+
+/** The columns that change in a run's life, from its record; `cancel` is the sealed text of it. */
+export function runChanges(record: RunRecord, cancel: string | null) {
+  const { state, status, lease, trouble } = record;
+  const free = { queued: record.dueAt, running: lease?.until ?? null, waiting: null, ended: null } as const;
+  return {
+    state,
+    status: status ?? null,
+    cancel,
+    attempts: record.attempts,
+    due_at: record.dueAt,
+    lease_owner: written(lease?.owner),
+    lease_until: lease?.until ?? null,
+    free_at: free[state],
+    trouble: trouble === undefined ? null : JSON.stringify(trouble),
+    updated_at: record.updatedAt,
+    version: record.version,
+  } satisfies Updateable<RunsTable>;
+}

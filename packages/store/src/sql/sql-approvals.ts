@@ -1,0 +1,172 @@
+import type { Approval, Decision } from '@guardloop/core';
+import type { Insertable, Selectable } from 'kysely';
+import { decideApproval, scheduleApproval } from '../approval-records.js';
+import { pageSize, readPlace, writePlace } from '../check-arguments.js';
+import type { Content, Encoded } from '../codec.js';
+import { placeOf, readName, writeName } from '../codec.js';
+import type { ApprovalQuery, ApprovalRecord, ApprovalRecords, ApprovalState, DecideOutcome } from '../contract.js';
+import { payloadReader, putPayloads } from './payloads.js';
+import type { Db, SqlContext } from './sql-context.js';
+import { timeOf } from './sql-context.js';
+import { belonging, sessionIsLive, written } from './sql-sessions.js';
+import type { ApprovalsTable } from './tables.js';
+
+type ApprovalRow = Selectable<ApprovalsTable>;
+
+/** Records of rows, in their order. */
+export async function readApprovals(db: Db, { codec }: SqlContext, rows: readonly ApprovalRow[]): Promise<readonly ApprovalRecord[]> {
+  const sealed = rows.flatMap((row) => [
+    { place: placeOf('approval', row.id), text: row.approval },
+    ...(row.decision === null ? [] : [{ place: placeOf('decision', row.id), text: row.decision }]),
+  ]);
+  const values = (await codec.decode(sealed, payloadReader(db)))[Symbol.iterator]();
+  return rows.map((row) => {
+    const approval = values.next().value as Approval;
+    const decision = row.decision === null ? undefined : (values.next().value as Decision);
+    return {
+      id: readName(row.id),
+      session: readName(row.session),
+      run: readName(row.run),
+      ...belonging(row),
+      approval,
+      state: row.state as ApprovalState,
+      requestedAt: row.requested_at,
+      ...(decision === undefined ? {} : { decision }),
+      ...(row.decided_by === null ? {} : { decidedBy: readName(row.decided_by) }),
+      ...(row.decided_at === null ? {} : { decidedAt: row.decided_at }),
+      ...(row.expires_at === null ? {} : { expiresAt: row.expires_at }),
+      ...(row.remind_at === null ? {} : { remindAt: row.remind_at }),
+      reminders: row.reminders,
+    };
+  });
+}
+
+/** Approvals of a session that the next batch may settle, kept from others in this transaction. */
+export async function lockUnsettled(db: Db, context: SqlContext, session: string): Promise<readonly ApprovalRecord[]> {
+  const rows = await db
+    .selectFrom('approvals')
+    .selectAll()
+    .where('session', '=', session)
+    .where('state', 'in', ['open', 'decided'])
+    .orderBy('requested_at')
+    .orderBy('id')
+    .$if(context.database.dialect === 'postgres', (query) => query.forUpdate())
+    .execute();
+  return readApprovals(db, context, rows);
+}
+
+/** Writes records whole, whether they are new or not. */
+export async function putApprovals(db: Db, context: SqlContext, records: readonly ApprovalRecord[]): Promise<void> {
+  for (const record of records) {
+    const { row, encoded } = await writeApproval(context, record);
+    await putPayloads(db, { session: row.session, encoded });
+    const { id: _, ...changes } = row;
+    await db
+      .insertInto('approvals')
+      .values(row)
+      .onConflict((conflict) => conflict.column('id').doUpdateSet(changes))
+      .execute();
+  }
+}
+
+async function writeApproval(
+  { codec }: SqlContext,
+  record: ApprovalRecord,
+): Promise<{ readonly row: Insertable<ApprovalsTable>; readonly encoded: Encoded }> {
+  const { approval, decision } = record;
+  const id = writeName(record.id);
+  const contents: Content[] = [{ place: placeOf('approval', id), value: approval }];
+  if (decision !== undefined) contents.push({ place: placeOf('decision', id), value: decision });
+  const encoded = await codec.encode(contents);
+  const [approvalText, decisionText] = encoded.rows.map(({ text }) => text);
+  const row = {
+    id,
+    session: writeName(record.session),
+    run: writeName(record.run),
+    owner: written(record.owner),
+    tenant: written(record.tenant),
+    tool: written(approval.tool),
+    surface: approval.surface,
+    agent: written(approval.agentPath.at(-1)),
+    state: record.state,
+    approval: approvalText ?? '',
+    decision: decisionText ?? null,
+    decided_by: written(record.decidedBy),
+    decided_at: record.decidedAt ?? null,
+    requested_at: record.requestedAt,
+    expires_at: record.expiresAt ?? null,
+    remind_at: record.remindAt ?? null,
+    reminders: record.reminders,
+  };
+  return { row, encoded };
+}
+
+export function sqlApprovals(context: SqlContext): ApprovalRecords {
+  const { database } = context;
+  const find = async (db: Db, id: string): Promise<ApprovalRecord | undefined> => {
+    const rows = await db
+      .selectFrom('approvals')
+      .selectAll()
+      .where('id', '=', writeName(id))
+      .where(sessionIsLive(context, 'approvals'))
+      .execute();
+    return (await readApprovals(db, context, rows))[0];
+  };
+  const lock = async (db: Db, id: string): Promise<ApprovalRecord | undefined> => {
+    if (database.dialect === 'postgres')
+      await db.selectFrom('approvals').select('id').where('id', '=', writeName(id)).forUpdate().execute();
+    return find(db, id);
+  };
+  return {
+    get: (id) => database.read((db) => find(db, id)),
+    async list(query = {}) {
+      const size = pageSize(query);
+      return database.read(async (db) => {
+        const rows = await listApprovals(db, context, query)
+          .limit(size + 1)
+          .execute();
+        const items = await readApprovals(db, context, rows.slice(0, size));
+        const last = items.at(-1);
+        return { items, ...(rows.length > size && last ? { next: writePlace([last.requestedAt, last.id]) } : {}) };
+      });
+    },
+    async decide(id, decision, options) {
+      const outcome = await database.write(async (db): Promise<DecideOutcome> => {
+        const record = await lock(db, id);
+        const made = decideApproval(record, { decision, options, now: await timeOf(db, context) });
+        if (made.status === 'recorded') await putApprovals(db, context, [made.approval]);
+        return made;
+      });
+      if (outcome.status === 'recorded') database.watching.announce(outcome.approval.session);
+      return outcome;
+    },
+    async schedule(id, times) {
+      const record = await database.write(async (db) => {
+        const changed = scheduleApproval(await lock(db, id), times);
+        if (changed) await putApprovals(db, context, [changed]);
+        return changed;
+      });
+      if (record) database.watching.announce(record.session);
+      return record !== undefined;
+    },
+  };
+}
+
+function listApprovals(db: Db, context: SqlContext, query: ApprovalQuery) {
+  const [requestedAt, id] = readPlace(query.after, ['number', 'string']) ?? [];
+  const { dueBefore } = query;
+  let list = db.selectFrom('approvals').selectAll().where(sessionIsLive(context, 'approvals'));
+  for (const field of ['session', 'run', 'state', 'owner', 'tenant', 'tool', 'surface', 'agent'] as const) {
+    const wanted = query[field];
+    if (wanted !== undefined) list = list.where(field, '=', writeName(wanted));
+  }
+  if (dueBefore !== undefined) list = list.where(({ eb, or }) => or([eb('remind_at', '<=', dueBefore), eb('expires_at', '<=', dueBefore)]));
+  if (requestedAt !== undefined)
+    list = list.where(({ eb, and, or }) =>
+      or([
+        eb('requested_at', '>', Number(requestedAt)),
+        and([eb('requested_at', '=', Number(requestedAt)), eb('id', '>', writeName(String(id)))]),
+      ]),
+    );
+  return list.orderBy('requested_at').orderBy('id');
+}

@@ -1,0 +1,161 @@
+import { checkLease, pageSize, readPlace, writePlace } from '../check-arguments.js';
+import type { Encoded } from '../codec.js';
+import { placeOf, writeName } from '../codec.js';
+import type { NewRun, RunChange, RunQuery, RunRecord, RunRecords } from '../contract.js';
+import { changedRun, newRunRecord } from '../run-records.js';
+import { claimRun } from './claim-run.js';
+import { putPayloads } from './payloads.js';
+import { lockRun, readRuns, runChanges } from './run-rows.js';
+import type { Db, SqlContext } from './sql-context.js';
+import { timeOf } from './sql-context.js';
+import { insertSession, lockSession, sessionIsLive, written } from './sql-sessions.js';
+
+export function sqlRuns(context: SqlContext): RunRecords {
+  const { database, codec } = context;
+  return {
+    async create(run) {
+      // Checks it before anything is encoded.
+      newRunRecord(run, 0);
+      const encoded = await codec.encode([{ place: placeOf('run', writeName(run.id)), value: run.submission }]);
+      const made = await database.write((db) => createRun(db, context, { run, encoded }));
+      if (made.created) database.watching.announce(run.session);
+      return made;
+    },
+    get: (id) =>
+      database.read(async (db) => {
+        const rows = await db
+          .selectFrom('runs')
+          .selectAll()
+          .where('id', '=', writeName(id))
+          .where(sessionIsLive(context, 'runs'))
+          .execute();
+        return (await readRuns(db, context, rows))[0];
+      }),
+    async list(query = {}) {
+      const size = pageSize(query);
+      return database.read(async (db) => {
+        const rows = await listRuns(db, context, query)
+          .limit(size + 1)
+          .execute();
+        const shown = rows.slice(0, size);
+        const last = shown.at(-1);
+        const items = await readRuns(db, context, shown);
+        return { items, ...(rows.length > size && last ? { next: writePlace([last.position]) } : {}) };
+      });
+    },
+    async claim(options) {
+      const run = await database.write((db) => claimRun(db, context, options));
+      if (run) database.watching.announce(run.session);
+      return run;
+    },
+    async renew(id, token, leaseMs) {
+      checkLease(leaseMs);
+      return database.write(async (db) => {
+        const found = await lockRun(db, context, id);
+        const lease = found?.record.lease;
+        if (found === undefined || lease === undefined || lease.token !== token) return undefined;
+        const now = await timeOf(db, context);
+        const renewed: RunRecord = { ...changedRun(found.record, {}, now), lease: { ...lease, until: now + leaseMs } };
+        await putRun(db, renewed, found.row.cancel);
+        return renewed;
+      });
+    },
+    async update(id, version, change) {
+      const changed = await database.write((db) => updateRun(db, context, { id, version, change }));
+      if (changed) database.watching.announce(changed.session);
+      return changed;
+    },
+  };
+}
+
+async function createRun(
+  db: Db,
+  context: SqlContext,
+  { run, encoded }: { readonly run: NewRun; readonly encoded: Encoded },
+): ReturnType<RunRecords['create']> {
+  const session = writeName(run.session);
+  for (;;) {
+    const before = await lockRun(db, context, run.id);
+    if (before) return { created: false, run: before.record };
+    const row = (await lockSession(db, context, session)) ?? (await insertSession(db, context, { ...run, session }));
+    if (row === undefined) continue;
+    const now = await timeOf(db, context);
+    const record = newRunRecord(run, now);
+    const inserted = await db
+      .insertInto('runs')
+      .values({
+        id: writeName(run.id),
+        session,
+        agent: writeName(run.agent),
+        queue: writeName(run.queue),
+        priority: run.priority,
+        owner: written(run.owner),
+        tenant: written(run.tenant),
+        submission: encoded.rows[0]?.text ?? 'null',
+        abandons: run.abandons ? 1 : 0,
+        token: 0,
+        events_at_claim: 0,
+        created_at: now,
+        ...runChanges(record, null),
+      })
+      .onConflict((conflict) => conflict.column('id').doNothing())
+      .returning('position')
+      .executeTakeFirst();
+    if (inserted === undefined) {
+      await dropStray(db, context, run.id);
+      continue;
+    }
+    if (row.ttl_ms !== null)
+      await db
+        .updateTable('sessions')
+        .set({ expires_at: Math.max(now, run.dueAt) + row.ttl_ms })
+        .where('id', '=', session)
+        .execute();
+    await putPayloads(db, { session, encoded });
+    return { created: true, run: record };
+  }
+}
+
+/** A run of this id whose session's time is over goes with its session. */
+async function dropStray(db: Db, context: SqlContext, id: string): Promise<void> {
+  const row = await db.selectFrom('runs').select('session').where('id', '=', writeName(id)).executeTakeFirst();
+  if (row) await lockSession(db, context, row.session);
+}
+
+async function updateRun(
+  db: Db,
+  context: SqlContext,
+  { id, version, change }: { readonly id: string; readonly version: number; readonly change: RunChange },
+): Promise<RunRecord | undefined> {
+  const found = await lockRun(db, context, id);
+  if (found === undefined || found.record.version !== version) return undefined;
+  const { cancel } = change;
+  const changed = changedRun(found.record, change, await timeOf(db, context));
+  if (cancel === undefined || cancel === null) {
+    await putRun(db, changed, changed.cancel === undefined ? null : found.row.cancel);
+    return changed;
+  }
+  const encoded = await context.codec.encode([{ place: placeOf('cancel', found.row.id), value: cancel }]);
+  await putPayloads(db, { session: found.row.session, encoded });
+  await putRun(db, changed, encoded.rows[0]?.text ?? null);
+  return changed;
+}
+
+async function putRun(db: Db, record: RunRecord, cancel: string | null): Promise<void> {
+  await db.updateTable('runs').set(runChanges(record, cancel)).where('id', '=', writeName(record.id)).execute();
+}
+
+function listRuns(db: Db, context: SqlContext, query: RunQuery) {
+  const [position] = readPlace(query.after, ['number']) ?? [];
+  const { due } = query;
+  const now = context.database.now();
+  let list = db.selectFrom('runs').selectAll().where(sessionIsLive(context, 'runs'));
+  for (const field of ['session', 'state', 'queue', 'agent', 'owner', 'tenant'] as const) {
+    const wanted = query[field];
+    if (wanted !== undefined) list = list.where(field, '=', writeName(wanted));
+  }
+  if (due === true) list = list.where('free_at', '<=', now);
+  if (due === false) list = list.where(({ eb, or }) => or([eb('free_at', 'is', null), eb('free_at', '>', now)]));
+  if (position !== undefined) list = list.where('position', '<', Number(position));
+  return list.orderBy('position', 'desc');
+}
