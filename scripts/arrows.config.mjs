@@ -65,7 +65,7 @@ const packages = {
   ],
   store: [
     String.raw`^packages/core/dist/(index|model)\.(d\.ts|js)$`,
-    String.raw`^packages/testing/dist/conformance\.(d\.ts|js)$`,
+    String.raw`^packages/testing/dist/(index|conformance)\.(d\.ts|js)$`,
     'node_modules/(kysely|vitest)/',
   ],
   'store-sqlite': [

@@ -1,1 +1,5 @@
-export {};
+export {
+  type StoreConformanceOptions,
+  type StoreSetting,
+  storeConformance,
+} from './conformance/store-conformance.js';
