@@ -58,6 +58,13 @@ export function scheduleApproval(
   };
 }
 
+/** The record as it was before it was decided; undefined where that decision is not there any more. Pure; a store writes it as it writes a decision. */
+export function reopenApproval(record: ApprovalRecord | undefined, decidedAt: number): ApprovalRecord | undefined {
+  if (record === undefined || record.state !== 'decided' || record.decidedAt !== decidedAt) return undefined;
+  const { decision: _, decidedBy: __, decidedAt: ___, ...rest } = record;
+  return { ...rest, state: 'open' };
+}
+
 /** What is kept of a decision once its approval is settled: not an edit or a result, which guardrails may have refused. */
 export function settledDecision(decision: Decision | undefined): Decision | undefined {
   if (typeof decision !== 'object') return decision;

@@ -150,6 +150,11 @@ export interface ApprovalRecords {
     id: string,
     times: { readonly expiresAt?: number | undefined; readonly remindAt?: number | undefined; readonly reminded?: number | undefined },
   ): Promise<boolean>;
+  /**
+   * Compare-and-set from `decided` back to `open`, for a decision that the run cannot use: decision, `decidedBy` and `decidedAt` are taken
+   * away, and a person is asked anew. `decidedAt` of the decision that is meant; false where it is not there any more.
+   */
+  reopen(id: string, decidedAt: number): Promise<boolean>;
 }
 
 // ------------------------------------------------------------------------------------------------ runs

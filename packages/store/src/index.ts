@@ -1,4 +1,4 @@
-export { decideApproval, type GivenDecision, scheduleApproval, settledDecision } from './approval-records.js';
+export { decideApproval, type GivenDecision, reopenApproval, scheduleApproval, settledDecision } from './approval-records.js';
 export {
   checkBatch,
   checkClaim,

@@ -1,4 +1,4 @@
-import { decideApproval, scheduleApproval } from './approval-records.js';
+import { decideApproval, reopenApproval, scheduleApproval } from './approval-records.js';
 import { checkId, checkTtl, pageSize, readPlace, writePlace } from './check-arguments.js';
 import type { ApprovalQuery, ApprovalRecord, ApprovalRecords, Page, SessionRecords, Store } from './contract.js';
 import { fitsQuery } from './fits-query.js';
@@ -106,6 +106,11 @@ function memoryApprovals(tables: MemoryTables): ApprovalRecords {
     },
     async schedule(id, times) {
       const record = scheduleApproval(get(id), times);
+      if (record) put(record);
+      return record !== undefined;
+    },
+    async reopen(id, decidedAt) {
+      const record = reopenApproval(get(id), decidedAt);
       if (record) put(record);
       return record !== undefined;
     },

@@ -14,6 +14,7 @@ export function testApprovals(suite: Suite): void {
     testFinding(suite);
     testDeciding(suite);
     testScheduling(suite);
+    testReopening(suite);
   });
 }
 
@@ -343,6 +344,25 @@ function testDeciding({ store, other, pass }: Suite): void {
     const records = (await store().approvals.list({ session: id })).items;
     const states = Object.fromEntries(records.map((record) => [record.id, `${record.state} ${record.decidedBy}`]));
     expect(states).toEqual({ [first]: 'resolved undefined', ...Object.fromEntries(rest.map((each) => [each, 'decided anna'])) });
+  });
+}
+
+function testReopening({ store, other }: Suite): void {
+  it('asks anew where the run cannot use a decision, once of ten at once, and only about that decision', async () => {
+    const id = newId();
+    await waitingRun(store(), id);
+    const [approval = ''] = await approvalIds(store(), id);
+    const before = await store().approvals.get(approval);
+    await store().approvals.decide(approval, { edit: { label: 7 } }, { by: 'anna' });
+    const decidedAt = (await store().approvals.get(approval))?.decidedAt ?? 0;
+    expect(await store().approvals.reopen(approval, decidedAt - 1)).toBe(false);
+    const reopened = await Promise.all(
+      Array.from({ length: 10 }, (_, index) => (index % 2 ? store() : other()).approvals.reopen(approval, decidedAt)),
+    );
+    expect(reopened.filter(Boolean)).toHaveLength(1);
+    expect(await other().approvals.get(approval)).toEqual(before);
+    expect(await other().approvals.decide(approval, 'approve', { by: 'bert' })).toMatchObject({ status: 'recorded' });
+    expect(await store().approvals.reopen(newId(), decidedAt)).toBe(false);
   });
 }
 

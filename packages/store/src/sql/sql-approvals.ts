@@ -1,6 +1,6 @@
 import type { Approval, Decision } from '@guardloop/core';
 import type { Insertable, Selectable } from 'kysely';
-import { decideApproval, scheduleApproval } from '../approval-records.js';
+import { decideApproval, reopenApproval, scheduleApproval } from '../approval-records.js';
 import { pageSize, readPlace, writePlace } from '../check-arguments.js';
 import type { Content, Encoded } from '../codec.js';
 import { placeOf, readName, writeName } from '../codec.js';
@@ -117,6 +117,15 @@ export function sqlApprovals(context: SqlContext): ApprovalRecords {
       await db.selectFrom('approvals').select('id').where('id', '=', writeName(id)).forUpdate().execute();
     return find(db, id);
   };
+  const change = async (id: string, make: (record: ApprovalRecord | undefined) => ApprovalRecord | undefined): Promise<boolean> => {
+    const record = await database.write(async (db) => {
+      const changed = make(await lock(db, id));
+      if (changed) await putApprovals(db, context, [changed]);
+      return changed;
+    });
+    if (record) database.watching.announce(record.session);
+    return record !== undefined;
+  };
   return {
     get: (id) => database.read((db) => find(db, id)),
     async list(query = {}) {
@@ -140,15 +149,8 @@ export function sqlApprovals(context: SqlContext): ApprovalRecords {
       if (outcome.status === 'recorded') database.watching.announce(outcome.approval.session);
       return outcome;
     },
-    async schedule(id, times) {
-      const record = await database.write(async (db) => {
-        const changed = scheduleApproval(await lock(db, id), times);
-        if (changed) await putApprovals(db, context, [changed]);
-        return changed;
-      });
-      if (record) database.watching.announce(record.session);
-      return record !== undefined;
-    },
+    schedule: (id, times) => change(id, (record) => scheduleApproval(record, times)),
+    reopen: (id, decidedAt) => change(id, (record) => reopenApproval(record, decidedAt)),
   };
 }
 
