@@ -23,7 +23,7 @@ export interface StoreConformanceOptions {
   readonly isLasting?: boolean | undefined;
   /** The store takes `encryption` and `blobChars`. */
   readonly hasCodec?: boolean | undefined;
-  /** Everything that stands in a database, in any form in which a text can be searched for. With `isLasting` and `hasCodec`. */
+  /** All rows of a database, deleted ones apart, in any form in which a text can be searched for. With `isLasting` and `hasCodec`. */
   readonly raw?: ((database: string) => PromiseLike<string> | string) | undefined;
   /** Events in the large batch. Default 2,000. */
   readonly batchSize?: number | undefined;
