@@ -32,9 +32,9 @@ export interface EngineWork {
   readonly leaseMs: number;
   /**
    * Claims a run (this one, or the one that is due first) and takes it on until it ends, asks, or is lost to another worker. Never rejects.
-   * Renews the lease meanwhile.
+   * Renews the lease meanwhile. `onClaimed` is called once it has one.
    */
-  advance(run?: string): Promise<Advanced>;
+  advance(run?: string, onClaimed?: () => void): Promise<Advanced>;
 }
 
 /** How far a run came. */

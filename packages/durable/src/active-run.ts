@@ -1,0 +1,393 @@
+import type { AttributedDecision, Decision, RunEvent, RunInput, RunResult, RunStream, SessionReference } from '@guardloop/core';
+import { endUnfinished, GuardloopError, resume, stream } from '@guardloop/core';
+import type { ApprovalRecord, RunChange, RunRecord, SessionRecord, Store } from '@guardloop/store';
+import type { Registered } from './agents.js';
+import { checkData } from './agents.js';
+import { defaultReason } from './cancel.js';
+import { countEntries } from './count-entries.js';
+import type { Advanced, Engine } from './engine.js';
+import { Lease } from './lease.js';
+import type { LeasedLog } from './leased-log.js';
+import { LiveTextPublisher } from './live-text.js';
+import type { Outcome } from './outcome.js';
+import { afterTrouble, changeFor, outcomeOfError, outcomeOfResult } from './outcome.js';
+import { changeRun, makeDue } from './run-changes.js';
+import { runInfo } from './run-info.js';
+import { scheduleApprovals } from './schedule-approvals.js';
+import { readSubmission } from './submission.js';
+import type { ApprovalTimes, SubmittedRun } from './types.js';
+
+/** What all runs of a worker share. */
+export interface RunPlace {
+  readonly store: Store;
+  readonly engine: Engine;
+  readonly agents: ReadonlyMap<string, Registered>;
+  readonly log: LeasedLog;
+  readonly worker: string;
+  readonly leaseMs: number;
+  readonly maxAttempts: number;
+  readonly retry: { readonly firstMs: number; readonly mostMs: number };
+  readonly times: ApprovalTimes | undefined;
+}
+
+// The options of a run are put together while workers run, and checked by core: their types are those that durableAgent has held.
+const begin = stream as unknown as (agent: unknown, input: RunInput, options: object) => RunStream;
+const goOn = resume as unknown as (agent: unknown, target: SessionReference, options: object) => RunStream;
+
+/** One run that a worker has claimed, until it ends, asks, or is let go. */
+export class ActiveRun {
+  private readonly controller = new AbortController();
+  private readonly lease: Lease;
+  private readonly closeLog: () => void;
+  private readonly live: LiveTextPublisher;
+  private stream: RunStream | undefined;
+  private isPaused = false;
+  private letGo: (outcome: Outcome) => void = () => undefined;
+  private readonly gone: Promise<Outcome>;
+  private readonly off: () => void;
+  private reconciling: Promise<void> | undefined;
+
+  constructor(
+    private readonly place: RunPlace,
+    private readonly record: RunRecord,
+    claimedAt: number,
+  ) {
+    const { store, leaseMs, log } = place;
+    const { id, session } = record;
+    this.gone = new Promise((resolve) => {
+      this.letGo = resolve;
+    });
+    this.lease = new Lease(
+      store,
+      { id, token: record.lease?.token ?? -1, leaseMs, claimedAt },
+      { onRecord: (now) => this.look(now), onLost: () => this.leave({ kind: 'lost' }) },
+    );
+    this.closeLog = log.open(session, this.lease);
+    this.live = new LiveTextPublisher(store, { session, run: id, lease: this.lease });
+    this.off = this.watchForCancel();
+  }
+
+  get id(): string {
+    return this.record.id;
+  }
+
+  /** Takes the run on. Never rejects. */
+  async go(): Promise<Advanced> {
+    const taken = this.take().catch((thrown: unknown) => outcomeOfError(thrown));
+    const outcome = await Promise.race([taken, this.gone]);
+    try {
+      await this.live.settled();
+      await this.reconciling;
+      return await this.settle(outcome);
+    } finally {
+      this.off();
+      this.lease.end();
+      this.closeLog();
+    }
+  }
+
+  /** Stops before the next model call; it is handed back then. */
+  pause(): void {
+    this.isPaused = true;
+    this.stream?.pause();
+  }
+
+  /** Hands it back as it stands: what is under way reaches no log any more. */
+  handBack(): void {
+    this.leave({ kind: 'handBack' });
+  }
+
+  private leave(outcome: Outcome): void {
+    this.lease.end();
+    this.letGo(outcome);
+    this.controller.abort(new DOMException('Another worker goes on with the run.', 'AbortError'));
+  }
+
+  private look({ cancel }: RunRecord): void {
+    if (cancel) this.controller.abort(new DOMException('Somebody has cancelled the run.', 'AbortError'));
+  }
+
+  /** A wish to cancel is seen before the next renewal, where the store tells of changes. */
+  private watchForCancel(): () => void {
+    const { store } = this.place;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const read = async (): Promise<void> => {
+      timer = undefined;
+      const now = await store.runs.get(this.id);
+      if (now) this.look(now);
+    };
+    const off = store.watch(this.record.session, () => {
+      timer ??= setTimeout(() => void read().catch(() => undefined), lookMs);
+    });
+    return () => {
+      off();
+      clearTimeout(timer);
+    };
+  }
+
+  private async take(): Promise<Outcome> {
+    const { store, agents } = this.place;
+    const { record } = this;
+    const registered = agents.get(record.agent);
+    const session = await store.sessions.get(record.session);
+    const isBegun = session?.run === record.id;
+    const { status } = session ?? {};
+    if (isBegun && status !== undefined && status !== 'open' && status !== 'waiting') return { kind: 'ended', status };
+    if (record.cancel) return isBegun ? this.endCancelled(registered) : { kind: 'ended', status: 'cancelled' };
+    if (registered === undefined) return notRegistered(record.agent);
+    if (isBegun && session) {
+      const entries = await countEntries(store, record, session);
+      if (entries >= this.place.maxAttempts) return this.giveUp(entries);
+    }
+    const submission = readSubmission(record.submission);
+    const options = await this.options(registered, submission);
+    return isBegun ? this.resume(registered, options, submission.input) : this.begin(registered, options, { submission, session });
+  }
+
+  private get session(): SessionReference {
+    return { store: this.place.log, id: this.record.session };
+  }
+
+  /** What the run is given beside its input. Rejects with what goes into its trouble. */
+  private async options(registered: Registered, { data, traceparent }: ReturnType<typeof readSubmission>): Promise<object> {
+    const { id, session, agent, queue, owner, tenant } = this.record;
+    const run: SubmittedRun = {
+      id,
+      session,
+      agent,
+      queue,
+      data: await checkData(registered, data),
+      worker: this.place.worker,
+      ...(owner === undefined ? {} : { owner }),
+      ...(tenant === undefined ? {} : { tenant }),
+      ...(traceparent === undefined ? {} : { traceparent }),
+    };
+    const made = await inOwnWords(`The options of the agent ${agent}`, () =>
+      typeof registered.options === 'function' ? registered.options(run) : registered.options,
+    );
+    const context = registered.context && (await inOwnWords(`The context of the agent ${agent}`, () => registered.context?.(run)));
+    const { observers = [], ...rest } = (made ?? {}) as { readonly observers?: readonly unknown[] };
+    return {
+      ...rest,
+      ...(context === undefined ? {} : { context }),
+      signal: this.controller.signal,
+      observers: [(event: RunEvent) => this.observe(event), ...observers.map((observer) => this.whileHeld(observer))],
+    };
+  }
+
+  private observe(event: RunEvent): void {
+    this.live.observe(event);
+    if (this.record.abandons && event.run === this.id && (event.type === 'run.start' || event.type === 'run.resume'))
+      this.reconciling ??= endAbandoned(this.place.store, this.record).catch(() => undefined);
+  }
+
+  /** Others see nothing of what a run that was let go does in memory alone. */
+  private whileHeld(observer: unknown): unknown {
+    if (typeof observer === 'function') return (event: RunEvent) => (this.lease.isHeld ? observer(event) : undefined);
+    if (typeof observer !== 'object' || observer === null) return observer;
+    return (event: RunEvent) => {
+      const listener = (observer as { readonly [type: string]: unknown })[event.type];
+      return this.lease.isHeld && typeof listener === 'function' ? listener(event) : undefined;
+    };
+  }
+
+  private async begin(
+    { agent }: Registered,
+    options: object,
+    { submission, session }: { readonly submission: ReturnType<typeof readSubmission>; readonly session: SessionRecord | undefined },
+  ): Promise<Outcome> {
+    const { record } = this;
+    const { input, limits, onLimit } = submission;
+    const given = {
+      ...options,
+      runId: record.id,
+      session: this.session,
+      ...(limits ? { limits: { ...(options as { readonly limits?: object }).limits, ...limits } } : {}),
+      ...(onLimit ? { onLimit } : {}),
+      ...(record.abandons ? { unfinished: 'abandon' } : {}),
+    };
+    try {
+      return await this.settled(await this.drive(begin(agent, input, given)));
+    } catch (thrown) {
+      // Its end is in the log, and other runs of the session since, without a worker having noted it.
+      const end = session?.run === undefined ? undefined : await findEnd(this.place.store, record);
+      if (end) return { kind: 'ended', status: end };
+      throw thrown;
+    }
+  }
+
+  private async resume(registered: Registered, options: object, input: RunInput): Promise<Outcome> {
+    const { accept } = registered;
+    const accepted = typeof accept === 'function' ? accept(runInfo(this.record)) : accept;
+    const given = { ...forResume(options), ...(accepted ? { accept: accepted } : {}), input };
+    const decided = await this.decided();
+    if (decided.length === 0) return this.settled(await this.enter(registered, given));
+    try {
+      return await this.settled(await this.enter(registered, { ...given, decisions: decisionsOf(decided) }));
+    } catch (thrown) {
+      if (!GuardloopError.is(thrown) || thrown.code !== 'RESUME_MISMATCH') throw thrown;
+      return this.resumeOneByOne(registered, given, decided);
+    }
+  }
+
+  /** One of the decisions cannot be used: those that can are; the others are put before people anew. */
+  private async resumeOneByOne(registered: Registered, given: object, decided: readonly ApprovalRecord[]): Promise<Outcome> {
+    let refused: GuardloopError | undefined;
+    let last: RunResult | undefined;
+    for (const approval of decided) {
+      try {
+        last = await this.enter(registered, { ...given, decisions: decisionsOf([approval]) });
+      } catch (thrown) {
+        if (!GuardloopError.is(thrown) || thrown.code !== 'RESUME_MISMATCH') throw thrown;
+        refused = thrown;
+        // Without any decision it would be refused as well: it is not the decision that does not fit.
+        if (last === undefined) last = await this.enter(registered, given);
+        await this.place.store.approvals.reopen(approval.id, approval.decidedAt ?? 0);
+      }
+    }
+    const outcome = last ? await this.settled(last) : ({ kind: 'waiting' } as const);
+    return refused && outcome.kind === 'waiting' ? { kind: 'waiting', trouble: { code: refused.code, message: refused.message } } : outcome;
+  }
+
+  private async enter({ agent }: Registered, options: object): Promise<RunResult> {
+    return this.drive(goOn(agent, this.session, options));
+  }
+
+  private drive(opened: RunStream): Promise<RunResult> {
+    this.stream = opened;
+    if (this.isPaused) opened.pause();
+    return opened.result;
+  }
+
+  private decided(): Promise<readonly ApprovalRecord[]> {
+    return this.place.store.approvals.list({ run: this.id, state: 'decided', limit: 1_000 }).then(({ items }) => items);
+  }
+
+  /** What a result means for the record; decisions that came meanwhile are taken up by the next claim. */
+  private async settled(result: RunResult): Promise<Outcome> {
+    const outcome = outcomeOfResult(result, this.place.log.hasEnded(this.record.session));
+    if (outcome.kind === 'waiting') {
+      const { store, agents, times } = this.place;
+      await scheduleApprovals(store, this.id, agents.get(this.record.agent)?.approvals ?? times);
+    }
+    return outcome;
+  }
+
+  /** Ends what stands in the log: by its agent where that is here, which can take back what waits in quarantine. */
+  private async endCancelled(registered: Registered | undefined): Promise<Outcome> {
+    const reason = new DOMException('Somebody has cancelled the run.', 'AbortError');
+    this.controller.abort(reason);
+    if (registered) {
+      try {
+        const submission = readSubmission(this.record.submission);
+        const options = await this.options(registered, submission);
+        const result = await this.enter(registered, { ...forResume(options), accept: 'changed', input: submission.input });
+        return outcomeOfResult(result, this.place.log.hasEnded(this.record.session));
+      } catch (thrown) {
+        if (!GuardloopError.is(thrown) || (thrown.code !== 'RESUME_MISMATCH' && thrown.code !== 'CONFIG_INVALID')) throw thrown;
+      }
+    }
+    await endUnfinished(this.session, { status: 'cancelled', reason }, this.id);
+    return { kind: 'ended', status: 'cancelled' };
+  }
+
+  private async giveUp(entries: number): Promise<Outcome> {
+    const trouble = {
+      code: 'INTERNAL',
+      message: `The run was taken up ${entries} times and never got on: a worker died each time, or the run broke. It was given up; look at what its agent does there, and submit it anew.`,
+    };
+    await endUnfinished(this.session, { status: 'failed', error: new GuardloopError('INTERNAL', trouble.message) }, this.id);
+    return { kind: 'ended', status: 'failed', trouble };
+  }
+
+  /** Writes down how far the run came, and tells the engine what is due by that. */
+  private async settle(outcome: Outcome): Promise<Advanced> {
+    const { store, engine, retry, leaseMs } = this.place;
+    const { id } = this;
+    if (outcome.kind === 'lost') return { status: 'lost', run: id };
+    const token = this.record.lease?.token;
+    const changed = await afterTrouble(() =>
+      changeRun(store, id, (now, at): RunChange | undefined =>
+        now.lease?.token === token ? changeFor(outcome, { record: now, at, retry }) : undefined,
+      ),
+    ).catch(() => 'failed' as const);
+    // The store does not take it: the lease runs out, and the run is taken over.
+    if (changed === 'failed') return { status: 'again', run: id, dueAt: Date.now() + leaseMs };
+    if (changed === undefined || !changed.isChanged) return { status: 'lost', run: id };
+    const { record } = changed;
+    const told = (run: RunRecord): Promise<void> => engine.kick(run).catch(() => undefined);
+    if (record.state === 'queued') {
+      await told(record);
+      return { status: 'again', run: id, dueAt: record.dueAt };
+    }
+    if (record.state === 'waiting' && (await this.decided().catch(() => [])).length > 0) {
+      const due = await makeDue(store, id).catch(() => undefined);
+      if (due) await told(due);
+    }
+    await nextOfSession(store, record)
+      .then((next) => next && told(next))
+      .catch(() => undefined);
+    return { status: record.state === 'ended' ? 'ended' : 'waiting', run: id };
+  }
+}
+
+/** Limits stand in the log since the run began. */
+function forResume(options: object): object {
+  const { limits: _, onLimit: __, ...rest } = options as { readonly limits?: unknown; readonly onLimit?: unknown };
+  return rest;
+}
+
+/** How soon a change of the session is looked at. */
+const lookMs = 200;
+
+export const notRegistered = (agent: string): Outcome & { readonly kind: 'trouble' } => ({
+  kind: 'trouble',
+  code: 'CONFIG_INVALID',
+  message: `No worker that looks has an agent registered under the name ${agent}. Start one that has it, or cancel the run.`,
+});
+
+/** What a user's function throws may quote content: told by its name alone. */
+async function inOwnWords<T>(what: string, make: () => T): Promise<Awaited<T>> {
+  try {
+    return await make();
+  } catch (thrown) {
+    throw new GuardloopError(
+      'INTERNAL',
+      `${what} could not be made: its function threw. The run is tried again later; look at the function.`,
+      {
+        cause: thrown,
+      },
+    );
+  }
+}
+
+function decisionsOf(records: readonly ApprovalRecord[]): Readonly<Record<string, Decision | AttributedDecision>> {
+  return Object.fromEntries(
+    records.flatMap(({ id, decision, decidedBy }) =>
+      decision === undefined ? [] : [[id, decidedBy === undefined ? decision : { decision, by: decidedBy }]],
+    ),
+  );
+}
+
+/** A run that `abandons` has ended those of its session that waited: their records are told. */
+async function endAbandoned(store: Store, { id, session }: RunRecord): Promise<void> {
+  const { items } = await store.runs.list({ session, state: 'waiting' });
+  for (const { id: waiting } of items)
+    if (waiting !== id)
+      await changeRun(store, waiting, ({ state }) =>
+        state === 'waiting'
+          ? { state: 'ended', status: 'cancelled', cancel: { reason: `${defaultReason}: the session went on` } }
+          : undefined,
+      );
+}
+
+async function findEnd(store: Store, { id, session }: RunRecord) {
+  const end = (await store.load(session)).findLast((event) => event.type === 'run.end' && event.run === id);
+  return end?.type === 'run.end' ? end.status : undefined;
+}
+
+/** The run that has waited for this one. */
+async function nextOfSession(store: Store, { session, id }: RunRecord): Promise<RunRecord | undefined> {
+  const { items } = await store.runs.list({ session, state: 'queued' });
+  return items.findLast((each) => each.id !== id);
+}

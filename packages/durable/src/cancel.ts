@@ -1,0 +1,39 @@
+import type { Store } from '@guardloop/store';
+import type { Engine } from './engine.js';
+import { OptionReader } from './read-options.js';
+import { changeRun, hasBegun } from './run-changes.js';
+import { runInfo } from './run-info.js';
+import type { CancelOutcome } from './types.js';
+
+const longestReason = 1_000;
+export const defaultReason = 'cancelled';
+
+/** Ends a run that has not begun at once; of any other it is noted for the worker that has it, or that takes it up now. */
+export async function cancelRun(
+  { store, engine }: { readonly store: Store; readonly engine: Engine },
+  id: string,
+  options?: { readonly reason?: string | undefined },
+): Promise<CancelOutcome> {
+  const reader = new OptionReader('cancel', options, ['reason']);
+  const reason = reader.text('reason', longestReason) ?? defaultReason;
+  const found = await store.runs.get(id);
+  if (found === undefined) return { status: 'unknown' };
+  let begun = await hasBegun(store, found);
+  const changed = await changeRun(store, id, ({ state, cancel }, now) => {
+    if (state === 'ended') return undefined;
+    const words = cancel ?? { reason };
+    if (state === 'running') {
+      // Whoever has it begins it, or has begun it.
+      begun = true;
+      return cancel ? undefined : { cancel: words };
+    }
+    if (state === 'queued' && !begun) return { state: 'ended', status: 'cancelled', cancel: words, trouble: null };
+    return cancel && state === 'queued' ? undefined : { state: 'queued', cancel: words, dueAt: now };
+  });
+  if (changed === undefined) return { status: 'unknown' };
+  const { record, isChanged } = changed;
+  const run = runInfo(record);
+  if (record.state === 'ended') return { status: isChanged ? 'cancelled' : 'ended', run };
+  if (isChanged && record.state === 'queued') await engine.kick(record);
+  return { status: 'cancelling', run };
+}

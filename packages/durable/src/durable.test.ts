@@ -1,0 +1,72 @@
+import { defineAgent, defineTool, withContext } from '@guardloop/core';
+import { memoryStore } from '@guardloop/store';
+import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { durable, durableAgent, durableClient } from './index.js';
+
+describe('durable', () => {
+  it('runs what was submitted, and gives its result to any process', async () => {
+    const store = memoryStore();
+    const desk = defineAgent({ name: 'desk', instructions: '', model: scriptedModel([say(['Hello ', 'there.'])]) });
+    const runs = durable({ store, agents: { desk } });
+    onTestFinished(() => runs.close());
+    const { created, run } = await runs.submit('desk', 'Hi', { id: 'r1' });
+    expect(created).toBe(true);
+    expect(run).toMatchObject({ id: 'r1', session: 'r1', state: 'queued', queue: 'default' });
+    await runs.worker();
+    const client = durableClient({ store });
+    const result = await client.result('r1');
+    expect(result).toMatchObject({ status: 'completed', text: 'Hello there.', agent: 'desk' });
+    expect(result.status === 'completed' && auditLog(result.log)).toEqual([]);
+    expect(await client.status('r1')).toMatchObject({ state: 'ended', status: 'completed' });
+  });
+
+  it('makes the context of each run from its data', async () => {
+    const { defineAgent, defineTool } = withContext<{ user: string }>();
+    const whoami = defineTool({ name: 'whoami', description: 'Who.', input: z.object({}), execute: (_, { context }) => context.user });
+    const desk = defineAgent({ name: 'desk', instructions: '', model: scriptedModel([callTool('whoami'), say('done')]), tools: [whoami] });
+    const agents = { desk: durableAgent(desk, { data: z.object({ user: z.string() }), context: ({ data }) => ({ user: data.user }) }) };
+    const runs = durable({ store: memoryStore(), agents });
+    onTestFinished(() => runs.close());
+    await runs.worker();
+    const { run } = await runs.submit('desk', 'Who?', { data: { user: 'anna' } });
+    const result = await runs.result(run.id);
+    if (result.status !== 'completed') throw new Error(result.status);
+    expect(result.events.find((event) => event.type === 'tool.end')).toMatchObject({ content: 'anna' });
+    // @ts-expect-error the data is missing
+    await expect(runs.submit('desk', 'Who?')).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('data') });
+  });
+
+  it('waits for a person and goes on with the decision', async () => {
+    const done: string[] = [];
+    const pay = defineTool({
+      name: 'pay',
+      description: 'Pay.',
+      input: z.object({ cents: z.number() }),
+      approval: true,
+      execute: (_, { idempotencyKey }) => {
+        done.push(idempotencyKey);
+        return 'paid';
+      },
+    });
+    const desk = defineAgent({
+      name: 'desk',
+      instructions: '',
+      model: scriptedModel([callTool('pay', { cents: 5 }), say('Paid.')]),
+      tools: [pay],
+    });
+    const store = memoryStore();
+    const runs = durable({ store, agents: { desk } });
+    onTestFinished(() => runs.close());
+    await runs.worker();
+    await runs.submit('desk', 'Pay', { id: 'r1' });
+    const asked = await runs.result('r1');
+    if (asked.status !== 'interrupted') throw new Error(asked.status);
+    const [approval] = asked.approvals;
+    expect(await runs.approvals.decide(approval?.id ?? '', 'approve', { by: 'anna' })).toMatchObject({ status: 'recorded' });
+    expect(await runs.result('r1', { until: 'end' })).toMatchObject({ status: 'completed', text: 'Paid.' });
+    expect(done).toHaveLength(1);
+    expect(await runs.approvals.decide(approval?.id ?? '', 'approve')).toMatchObject({ status: 'already', same: true });
+  });
+});

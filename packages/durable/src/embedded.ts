@@ -1,0 +1,93 @@
+import type { RunRecord } from '@guardloop/store';
+import type { Engine, EngineWork, EngineWorker } from './engine.js';
+import { openPlaces } from './places.js';
+import { OptionReader } from './read-options.js';
+
+/** Options of {@link embeddedEngine}. */
+export interface EmbeddedOptions {
+  /**
+   * How often a worker looks for runs that nobody told it of, milliseconds: those that became due by time in another process, and those of a
+   * dead worker. From 10; default 1,000.
+   */
+  readonly pollMs?: number | undefined;
+}
+
+const defaultPollMs = 1_000;
+/** Changes that come together are looked at together. */
+const gatherMs = 10;
+const longestTimer = 2 ** 31 - 1;
+
+/**
+ * The engine that needs nothing but the store: workers claim what is due, woken by the store's changes, by timers, and by looking now and then.
+ * Works over every store, in one process or many. Throws CONFIG_INVALID.
+ */
+export function embeddedEngine(options?: EmbeddedOptions): Engine {
+  const pollMs = new OptionReader('embeddedEngine', options, ['pollMs']).number('pollMs', { least: 10 }) ?? defaultPollMs;
+  const wakers = new Set<(dueAt: number) => void>();
+  return {
+    name: 'embedded',
+    async kick({ dueAt }: RunRecord) {
+      for (const wake of wakers) wake(dueAt);
+    },
+    async work(work) {
+      return open(work, { pollMs, wakers });
+    },
+    async close() {
+      wakers.clear();
+    },
+  };
+}
+
+interface Waking {
+  readonly pollMs: number;
+  readonly wakers: Set<(dueAt: number) => void>;
+}
+
+function open(work: EngineWork, { pollMs, wakers }: Waking): EngineWorker {
+  const timers = new Set<ReturnType<typeof setTimeout>>();
+  let isStopped = false;
+  const after = (ms: number, act: () => void): void => {
+    if (isStopped) return;
+    const timer = setTimeout(() => {
+      timers.delete(timer);
+      act();
+    }, ms);
+    timers.add(timer);
+  };
+  let isGathering = false;
+  const places = openPlaces(
+    {
+      ...work,
+      async advance(run, onClaimed) {
+        const advanced = await work.advance(run, onClaimed);
+        if (advanced.status === 'again') wakeAt(advanced.dueAt);
+        return advanced;
+      },
+    },
+    pollMs,
+  );
+  const look = (): void => {
+    if (isGathering || isStopped) return;
+    isGathering = true;
+    after(gatherMs, () => {
+      isGathering = false;
+      if (places.free > 0) void places.look();
+    });
+  };
+  const wakeAt = (dueAt: number): void => {
+    const left = dueAt - Date.now();
+    if (left <= 0) look();
+    else if (left < longestTimer) after(left, look);
+  };
+  wakers.add(wakeAt);
+  const off = work.store.watch(undefined, look);
+  return {
+    async stop() {
+      isStopped = true;
+      wakers.delete(wakeAt);
+      off();
+      for (const timer of timers) clearTimeout(timer);
+      await places.stop();
+    },
+  };
+}

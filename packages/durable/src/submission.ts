@@ -1,0 +1,81 @@
+import type { JsonObject, JsonValue, LimitName, RunInput } from '@guardloop/core';
+import { suggest } from '@guardloop/core/model';
+import { plainJson } from './plain-json.js';
+import { describe, invalid } from './read-options.js';
+
+/** What a run begins with, as its record keeps it. */
+export interface Submission {
+  readonly input: RunInput;
+  readonly data?: JsonValue | undefined;
+  readonly limits?: { readonly [K in LimitName]?: number } | undefined;
+  readonly onLimit?: 'stop' | 'finalize' | undefined;
+  readonly traceparent?: string | undefined;
+}
+
+const limitNames = ['turns', 'toolCalls', 'tokens', 'cost', 'ms', 'handoffs', 'repairs', 'repeats'] as const satisfies readonly LimitName[];
+
+/** `Infinity` is no JSON: kept as `null`. Core checks what each may be once more when the run begins. Throws CONFIG_INVALID. */
+export function writeLimits(given: unknown): JsonObject | undefined {
+  if (given === undefined) return undefined;
+  if (typeof given !== 'object' || given === null) invalid('The option `limits` is not an object. Give limits as { turns: 8 }.');
+  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
+  for (const [name, value] of entries) {
+    if (!(limitNames as readonly string[]).includes(name))
+      invalid(`There is no limit named ${name}. ${suggest(name, limitNames)}Use one of ${limitNames.join(', ')}.`);
+    if (typeof value !== 'number' || !(value >= 0))
+      invalid(`The limit ${name} is ${describe(value)}. Give a number from 0, or Infinity for no limit.`);
+  }
+  return Object.fromEntries(entries.map(([name, value]) => [name, value === Number.POSITIVE_INFINITY ? null : (value as number)]));
+}
+
+const kinds = ['text', 'image', 'file'];
+
+/** What is said, as plain JSON. Throws CONFIG_INVALID. */
+export function writeInput(input: unknown): JsonValue {
+  if (typeof input === 'string') return input;
+  const expected = "Give a text, or a list of parts like { type: 'text', text }.";
+  if (!Array.isArray(input) || input.length === 0)
+    return invalid(`The input of the run is ${Array.isArray(input) ? 'an empty list' : describe(input)}. ${expected}`);
+  const copy = plainJson(input);
+  if (copy === undefined)
+    return invalid(`The input of the run is no plain JSON, and cannot be kept. ${expected} Bytes are given in base64.`);
+  for (const part of copy as readonly JsonValue[]) {
+    const { type, role } = (typeof part === 'object' && part !== null ? part : {}) as {
+      readonly type?: JsonValue;
+      readonly role?: JsonValue;
+    };
+    if (role !== undefined) invalid(`A part of the run's input has a role. ${expected}`);
+    if (typeof type !== 'string' || !kinds.includes(type))
+      invalid(`A part of the run's input has the type ${describe(type)}. ${expected} Types are ${kinds.join(', ')}.`);
+  }
+  return copy;
+}
+
+/** A submission as it is kept. */
+export function writeSubmission(parts: { readonly [K in keyof Submission]: JsonValue | undefined }): JsonValue {
+  return Object.fromEntries(Object.entries({ version: 1, ...parts }).filter(([, value]) => value !== undefined)) as JsonValue;
+}
+
+/** Throws CONFIG_INVALID for what no `submit` has written. */
+export function readSubmission(kept: JsonValue): Submission {
+  const submission = (typeof kept === 'object' && kept !== null && !Array.isArray(kept) ? kept : {}) as {
+    readonly [K in keyof Submission]: unknown;
+  } & { readonly version?: unknown };
+  if (submission.version !== 1 || submission.input === undefined)
+    return invalid('The submission of the run has another form than this version reads. Start a worker of the version that submitted it.');
+  const { input, data, limits, onLimit, traceparent } = submission as unknown as Submission;
+  return {
+    input,
+    data,
+    onLimit,
+    traceparent,
+    limits:
+      limits &&
+      (Object.fromEntries(
+        Object.entries(limits as { readonly [name: string]: number | null }).map(([name, value]) => [
+          name,
+          value ?? Number.POSITIVE_INFINITY,
+        ]),
+      ) as Submission['limits']),
+  };
+}

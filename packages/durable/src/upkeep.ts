@@ -1,0 +1,142 @@
+import type { ApprovalRecord, RunRecord, Store } from '@guardloop/store';
+import { notRegistered } from './active-run.js';
+import type { Registered } from './agents.js';
+import { cancelRun } from './cancel.js';
+import type { Engine } from './engine.js';
+import { changeRun, makeDue } from './run-changes.js';
+import type { ApprovalTimes } from './types.js';
+
+/** What an upkeep works with. */
+export interface UpkeepPlace {
+  readonly store: Store;
+  readonly engine: Engine;
+  readonly agents: ReadonlyMap<string, Registered>;
+  readonly times: ApprovalTimes | undefined;
+  readonly everyMs: number;
+  /** Runs of an agent that nobody takes are told of after so long. */
+  readonly orphanMs: number;
+  /** Takes up this run, whatever its agent. */
+  advance(run: string): Promise<unknown>;
+  onError(error: unknown): void;
+}
+
+/** Who decides where nobody has. */
+export const expiryName = 'expiry';
+const expiryWords = 'Nobody has decided in time.';
+const sweepMs = 600_000;
+const size = 100;
+
+/**
+ * What workers do beside runs, every one of them, each thing once: reminders, expiry, decisions whose run was not made due, runs that nobody
+ * can take, sweeping. Returns what ends it.
+ */
+export function keepUp(place: UpkeepPlace): () => Promise<void> {
+  let isStopped = false;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let sweptAt = performance.now();
+  const contain = async (act: () => Promise<void>): Promise<void> => {
+    if (isStopped) return;
+    try {
+      await act();
+    } catch (thrown) {
+      place.onError(thrown);
+    }
+  };
+  const round = async (): Promise<void> => {
+    await contain(() => lookAfterApprovals(place));
+    await contain(() => lookAfterDecisions(place));
+    await contain(() => lookAfterOrphans(place));
+    if (performance.now() - sweptAt >= sweepMs) {
+      sweptAt = performance.now();
+      await contain(async () => void (await place.store.sweep()));
+    }
+  };
+  let running: Promise<void> = Promise.resolve();
+  const goOn = (): void => {
+    running = round().then(() => {
+      if (!isStopped) timer = setTimeout(goOn, place.everyMs * (1 + Math.random() / 5));
+    });
+  };
+  timer = setTimeout(goOn, place.everyMs);
+  return async () => {
+    isStopped = true;
+    clearTimeout(timer);
+    await running;
+  };
+}
+
+async function lookAfterApprovals(place: UpkeepPlace): Promise<void> {
+  const { store } = place;
+  const now = await store.now();
+  const { items } = await store.approvals.list({ state: 'open', dueBefore: now, limit: size });
+  for (const approval of items) {
+    const run = await store.runs.get(approval.run);
+    const times = (run && place.agents.get(run.agent)?.approvals) ?? place.times;
+    if (approval.expiresAt !== undefined && approval.expiresAt <= now) await expire(place, approval, times?.atExpiry);
+    else await remind(place, approval, { times, now });
+  }
+}
+
+async function expire(place: UpkeepPlace, { id, run }: ApprovalRecord, atExpiry: ApprovalTimes['atExpiry']): Promise<void> {
+  const { store, engine } = place;
+  if (atExpiry === 'cancel') {
+    await cancelRun(place, run, { reason: expiryWords });
+    return;
+  }
+  await store.approvals.decide(id, atExpiry ?? { reject: expiryWords }, { by: expiryName, evenIfExpired: true });
+  const due = await makeDue(store, run);
+  if (due) await engine.kick(due);
+}
+
+/** The worker whose count is taken reminds. */
+async function remind(
+  { store, onError }: UpkeepPlace,
+  approval: ApprovalRecord,
+  { times, now }: { readonly times: ApprovalTimes | undefined; readonly now: number },
+): Promise<void> {
+  const { remindAfterMs, onReminder } = times ?? {};
+  // A worker that does not know whom to tell leaves it to those that do.
+  if (remindAfterMs === undefined || onReminder === undefined) return;
+  const { id, reminders } = approval;
+  if (!(await store.approvals.schedule(id, { reminded: reminders, remindAt: Math.ceil(now + remindAfterMs) }))) return;
+  try {
+    await onReminder({ ...approval, reminders: reminders + 1 });
+  } catch (thrown) {
+    onError(thrown);
+  }
+}
+
+/** Decisions whose run still waits: whoever decided died before it was made due. */
+async function lookAfterDecisions({ store, engine }: UpkeepPlace): Promise<void> {
+  const { items } = await store.approvals.list({ state: 'decided', limit: size });
+  for (const run of new Set(items.map(({ run }) => run))) {
+    const due = await makeDueIfWaiting(store, run);
+    if (due) await engine.kick(due);
+  }
+}
+
+async function makeDueIfWaiting(store: Store, id: string): Promise<RunRecord | undefined> {
+  return (await store.runs.get(id))?.state === 'waiting' ? makeDue(store, id) : undefined;
+}
+
+/** Runs that are due and whose agent is not registered here: where nobody takes them, that is told. One that is to be ended needs no agent. */
+async function lookAfterOrphans({ store, agents, orphanMs, advance }: UpkeepPlace): Promise<void> {
+  const now = await store.now();
+  let after: string | undefined;
+  do {
+    const page = await store.runs.list({ due: true, limit: size, ...(after === undefined ? {} : { after }) });
+    for (const run of page.items) {
+      if (agents.has(run.agent)) continue;
+      if (run.cancel) await advance(run.id);
+      else if (run.trouble === undefined && now - Math.max(run.dueAt, run.updatedAt) >= orphanMs) await tellOrphan(store, run);
+    }
+    after = page.next;
+  } while (after !== undefined);
+}
+
+async function tellOrphan(store: Store, { id, agent, version }: RunRecord): Promise<void> {
+  const { code, message } = notRegistered(agent);
+  await changeRun(store, id, (record) =>
+    record.version === version && record.state === 'queued' ? { trouble: { code, message } } : undefined,
+  );
+}

@@ -1,0 +1,98 @@
+import type { QueueLimits } from '@guardloop/store';
+import type { RunPlace } from './active-run.js';
+import { ActiveRun } from './active-run.js';
+import type { Advanced } from './engine.js';
+import { LeasedLog } from './leased-log.js';
+import { OptionReader } from './read-options.js';
+import type { DurableWorker, WorkerOptions } from './types.js';
+import { keepUp } from './upkeep.js';
+
+export const defaultLeaseMs = 5_000;
+const defaultConcurrency = 10;
+const defaultGraceMs = 10_000;
+const names = ['name', 'queues', 'concurrency', 'leaseMs'] as const;
+
+/** What the workers of one `durable` share. */
+export interface WorkerPlace extends Omit<RunPlace, 'log' | 'worker' | 'leaseMs'> {
+  readonly queues: readonly QueueLimits[];
+  readonly upkeepMs: number;
+  onError(error: unknown): void;
+}
+
+/** Begins to take runs. Throws CONFIG_INVALID. */
+export async function openWorker(place: WorkerPlace, options?: WorkerOptions): Promise<DurableWorker> {
+  const { store, engine, agents, onError } = place;
+  const read = readWorker(place, options);
+  const { name, queues, concurrency, leaseMs } = read;
+  const runPlace: RunPlace = { ...place, log: new LeasedLog(store), worker: name, leaseMs };
+  const active = new Map<string, ActiveRun>();
+  let isStopping = false;
+
+  const advance = async (run?: string, onClaimed?: () => void): Promise<Advanced> => {
+    if (isStopping) return { status: 'nothing' };
+    try {
+      const claimedAt = performance.now();
+      // A run that is asked for by name is taken whatever its agent, so that what is missing is told.
+      const wanted = run === undefined ? { agents: [...agents.keys()] } : { run };
+      const record = await store.runs.claim({ owner: name, leaseMs, queues, ...wanted });
+      if (record === undefined) return { status: 'nothing' };
+      onClaimed?.();
+      const claimed = new ActiveRun(runPlace, record, claimedAt);
+      active.set(record.id, claimed);
+      if (isStopping) claimed.pause();
+      try {
+        return await claimed.go();
+      } finally {
+        active.delete(record.id);
+      }
+    } catch (thrown) {
+      onError(thrown);
+      return { status: 'nothing' };
+    }
+  };
+
+  const working = await engine.work({ store, owner: name, queues, concurrency, leaseMs, advance });
+  const endUpkeep = keepUp({ ...place, everyMs: place.upkeepMs, orphanMs: 2 * leaseMs, advance });
+  let stopped: Promise<void> | undefined;
+  const stop = async (graceMs: number): Promise<void> => {
+    isStopping = true;
+    for (const run of active.values()) run.pause();
+    const timer = setTimeout(() => {
+      for (const run of active.values()) run.handBack();
+    }, graceMs);
+    try {
+      await Promise.all([endUpkeep(), working.stop()]);
+    } finally {
+      clearTimeout(timer);
+    }
+  };
+  return {
+    name,
+    get runs() {
+      return [...active.keys()];
+    },
+    stop(given) {
+      const graceMs = new OptionReader('worker.stop', given, ['graceMs']).number('graceMs', { least: 0 }) ?? defaultGraceMs;
+      stopped ??= stop(graceMs);
+      return stopped;
+    },
+    [Symbol.asyncDispose]() {
+      stopped ??= stop(defaultGraceMs);
+      return stopped;
+    },
+  };
+}
+
+function readWorker({ queues }: WorkerPlace, options: unknown) {
+  const reader = new OptionReader('worker', options, names);
+  const known = queues.map(({ queue }) => queue);
+  const wanted = reader.get('queues') ?? known;
+  if (!Array.isArray(wanted) || wanted.length === 0 || !wanted.every((each) => known.includes(each)))
+    return reader.refuse('queues', `Give a list of ${known.join(', ')}, or leave it out.`);
+  return {
+    name: reader.text('name', 200) ?? `w${globalThis.crypto.randomUUID().slice(0, 8)}`,
+    queues: queues.filter(({ queue }) => wanted.includes(queue)),
+    concurrency: reader.number('concurrency', { least: 1, isWhole: true }) ?? defaultConcurrency,
+    leaseMs: reader.number('leaseMs', { least: 200, most: 3_600_000 }) ?? defaultLeaseMs,
+  };
+}
