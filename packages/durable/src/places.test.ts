@@ -28,10 +28,11 @@ function world(options: { readonly concurrency?: number; readonly limit?: number
     queues: [{ queue: 'default' }],
     concurrency: options.concurrency ?? 2,
     leaseMs: 3_000,
-    advance(run) {
+    advance(run, onClaimed) {
       calls.advance += 1;
       const id = claim(run);
       if (id === undefined) return Promise.resolve({ status: 'nothing' });
+      onClaimed?.();
       return new Promise((resolve) => {
         running.set(id, resolve);
         calls.most = Math.max(calls.most, running.size);

@@ -16,9 +16,6 @@ export interface Places {
   stop(): Promise<void>;
 }
 
-/** A try that has not come to nothing in this time has got a run. Only how fast a look fills places depends on it. */
-const tryMs = 100;
-
 /**
  * Opens the places of a worker. At once and every `everyMs` (and a bit, so that workers do not look together) it looks for runs that are due
  * though nobody tells of them: their kick was lost, or came while no place was free, or met a limit; or their worker is dead. A look is one
@@ -37,8 +34,8 @@ export function openPlaces(work: EngineWork, everyMs: number): Places {
     hasMissed = true;
   };
 
-  const occupy = (run?: string): Promise<Advanced> => {
-    const advancing = work.advance(run);
+  const occupy = (run?: string, onClaimed?: () => void): Promise<Advanced> => {
+    const advancing = work.advance(run, onClaimed);
     underWay.add(advancing);
     void advancing.then(({ status }) => {
       underWay.delete(advancing);
@@ -60,11 +57,7 @@ export function openPlaces(work: EngineWork, everyMs: number): Places {
   /** Whether a place has got the run that is due first. */
   const tryOne = (): Promise<boolean> =>
     new Promise((resolve) => {
-      const timer = setTimeout(resolve, tryMs, true);
-      void occupy().then(({ status }) => {
-        clearTimeout(timer);
-        resolve(status !== 'nothing');
-      });
+      void occupy(undefined, () => resolve(true)).then(({ status }) => resolve(status !== 'nothing'));
     });
   const fill = async (): Promise<void> => {
     if (countFree() === 0) return;
