@@ -1,0 +1,47 @@
+// Finding what a caller names. What is another's is not there: same answer, same one look.
+import type { RunInfo } from '@guardloop/durable';
+import type { ApprovalRecord, Page, SessionRecord } from '@guardloop/store';
+import type { Caller } from './caller.js';
+import { isOfTenant, isOwn, mayCaller } from './caller.js';
+import type { Call } from './operation.js';
+import { Problem } from './problem.js';
+
+export async function ownRun<U extends Caller>({ settings, caller }: Call<U>, id: string): Promise<RunInfo> {
+  const run = await settings.runs.status(id);
+  if (run === undefined || !isOwn(run, caller)) throw new Problem('not-found');
+  return run;
+}
+
+export async function ownSession<U extends Caller>({ settings, caller }: Call<U>, id: string): Promise<SessionRecord> {
+  const session = await settings.runs.store.sessions.get(id);
+  if (session === undefined || !isOwn(session, caller)) throw new Problem('not-found');
+  return session;
+}
+
+/** An approval that the caller may see, and whether they may decide it. */
+export async function seenApproval<U extends Caller>(
+  { settings, caller }: Call<U>,
+  id: string,
+): Promise<{ readonly record: ApprovalRecord; readonly mayDecide: boolean }> {
+  const approval = await settings.runs.approvals.get(id);
+  if (approval === undefined || !(await mayCaller(settings.authorize, { action: 'approval.read', approval }, caller)))
+    throw new Problem('not-found');
+  return { record: approval, mayDecide: await mayCaller(settings.authorize, { action: 'approval.decide', approval }, caller) };
+}
+
+type Scope = 'own' | 'tenant' | undefined;
+/** What the store is asked for, so that only what is theirs, or their tenant's, comes. Throws where they may not list for others. */
+export async function belongingOf<U extends Caller>(
+  { settings, caller }: Call<U>,
+  scope: Scope,
+  what: 'runs' | 'approvals' | 'sessions',
+): Promise<{ readonly owner?: string; readonly tenant?: string | undefined }> {
+  if (scope !== 'tenant') return { owner: caller.user, tenant: caller.tenant };
+  if (!(await mayCaller(settings.authorize, { action: 'tenant.list', what }, caller))) throw new Problem('not-allowed');
+  return { tenant: caller.tenant };
+}
+
+/** A store takes a tenant that is left out for any tenant. */
+export function withinScope<T extends RunInfo | ApprovalRecord | SessionRecord>(page: Page<T>, caller: Caller, scope: Scope): Page<T> {
+  return { ...page, items: page.items.filter((item) => (scope === 'tenant' ? isOfTenant(item, caller) : isOwn(item, caller))) };
+}

@@ -1,0 +1,67 @@
+import type { z } from 'zod';
+import type { Caller } from '../caller.js';
+import { runId, sessionId } from '../ids.js';
+import type { Call, Operation } from '../operation.js';
+import { operation } from '../operation.js';
+import { Problem } from '../problem.js';
+import { nameSchema } from '../schemas.js';
+import { offeredAgent, startRun } from '../start-run.js';
+import { AgUiTranslator } from './ag-ui-events.js';
+import type { RunAgentInput } from './ag-ui-input.js';
+import { agUiAnswers, agUiInput, runAgentInputSchema } from './ag-ui-input.js';
+import { decideAll, legOf } from './turns.js';
+
+/** One address for each agent, which an `HttpAgent` of @ag-ui/client is given. */
+export function agUiOperations<U extends Caller>(): readonly Operation<U>[] {
+  return [
+    operation<U, z.ZodObject, typeof runAgentInputSchema>({
+      id: 'agUi',
+      method: 'POST',
+      path: '/ag-ui/{agent}',
+      summary: 'Starts a run, or answers what a run waits for, and streams it as events of AG-UI 1.0.',
+      params: { agent: nameSchema },
+      body: runAgentInputSchema,
+      isHistory: true,
+      answers: { 200: { description: 'Events of AG-UI.', isStream: true } },
+      problems: [404, 409, 410, 422],
+      handle: async (call) => {
+        const { body } = call;
+        const leg = body.resume === undefined ? await begun(call, body) : await resumed(call, body);
+        const { threadId, runId: legId, messages } = body;
+        const make = new AgUiTranslator({ threadId, runId: legId, root: leg.run, show: call.show, history: messages });
+        return call.stream(
+          async function* (signal) {
+            for await (const { pieces } of legOf(call, leg, { make, signal }))
+              for (const piece of pieces) yield { data: JSON.stringify(piece) };
+          },
+          { 'guardloop-run': leg.run },
+        );
+      },
+    }),
+  ];
+}
+
+interface Leg {
+  readonly run: string;
+  readonly after?: string | undefined;
+}
+
+async function begun<U extends Caller>(call: Call<U>, body: RunAgentInput): Promise<Leg> {
+  const { agent = '' } = call.params;
+  const input = agUiInput(body);
+  const id = await runId(call.caller, 'ag-ui', agent, body.threadId, body.runId);
+  if ((await call.settings.runs.status(id)) === undefined) await refuseWhileWaiting(call, body.threadId);
+  const { run } = await startRun(call, { agent, input, session: body.threadId, id });
+  return { run: run.id };
+}
+
+async function resumed<U extends Caller>(call: Call<U>, body: RunAgentInput): Promise<Leg> {
+  await offeredAgent(call, call.params.agent ?? '');
+  return decideAll(call, await sessionId(call.caller, body.threadId), agUiAnswers(body));
+}
+
+/** A new message would wait behind the open question, and nobody would see why. */
+export async function refuseWhileWaiting<U extends Caller>({ settings, caller }: Call<U>, name: string): Promise<void> {
+  const session = await settings.runs.store.sessions.get(await sessionId(caller, name));
+  if (session?.status === 'waiting') throw new Problem('conflict', { detail: 'The conversation waits for a decision.' });
+}

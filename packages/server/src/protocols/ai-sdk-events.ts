@@ -1,0 +1,188 @@
+// A run as chunks of the AI SDK's UI message stream, protocol v1 (schemas of ai 6: ui-message-stream/ui-message-chunks).
+import type { JsonObject, JsonValue } from '@guardloop/core';
+import type { DurableEvent } from '@guardloop/durable';
+import type { RunOutcome, Show } from '../show.js';
+import { outcomeView, showsTool } from '../show.js';
+import type { AskedApproval, EndedRun } from './turns.js';
+import { callKey, callsToTell, isForFrontEnd, ShownTexts, seenId } from './turns.js';
+
+/** Plain JSON with its `type`. */
+export interface UiChunk {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+export interface UiRun {
+  readonly root: string;
+  readonly session: string;
+  readonly show: Show;
+}
+
+/** One run is one message: its id is the run's, also when it goes on after people have decided. */
+export class UiMessageTranslator implements EndedRun<UiChunk> {
+  readonly #run: UiRun;
+  readonly #texts = new ShownTexts();
+  readonly #told = new Set<string>();
+  #openText: string | undefined;
+  #isInStep = false;
+
+  constructor(run: UiRun) {
+    this.#run = run;
+  }
+
+  start(): readonly UiChunk[] {
+    const { root, session } = this.#run;
+    return [{ type: 'start', messageId: root, messageMetadata: { guardloop: { run: root, session } } }];
+  }
+
+  on(event: DurableEvent): readonly UiChunk[] {
+    const { root } = this.#run;
+    if (!isForFrontEnd(event, root)) return [];
+    switch (event.type) {
+      case 'model.start':
+        return [...this.#closeText(), ...this.#closeStep(), ...this.#openStep()];
+      case 'text.delta':
+        return this.#say(event.turn, event.text);
+      case 'text.retract':
+        return this.#takeBack(event.turn, event.chars);
+      case 'model.end': {
+        const told = [...this.#closeText(), ...callsToTell(event).map((call) => this.#tell(call))];
+        this.#texts.close(event.turn);
+        return told;
+      }
+      case 'tool.end':
+        return this.#result(event);
+      case 'approval.resolve':
+        // Its call is one of an agent used as a tool: nothing more will be told of it.
+        return event.run === root ? [] : this.#settled(event);
+      case 'run.end':
+        return this.end(event);
+      default:
+        return [];
+    }
+  }
+
+  wait(asked: readonly AskedApproval[]): readonly UiChunk[] {
+    const chunks = asked.flatMap((one) => this.#ask(one));
+    return [...this.#closeText(), ...chunks, ...this.#closeStep(), { type: 'finish', finishReason: 'tool-calls' }];
+  }
+
+  end(outcome: RunOutcome): readonly UiChunk[] {
+    const { show } = this.#run;
+    const view = outcomeView(outcome, show);
+    const closed = [...this.#closeText(), ...this.#closeStep()];
+    const finish = (finishReason: string): UiChunk => ({ type: 'finish', finishReason, messageMetadata: { guardloop: { outcome: view } } });
+    switch (outcome.status) {
+      case 'completed':
+        return [...closed, finish('stop')];
+      case 'cancelled':
+        return [...closed, { type: 'abort' }];
+      case 'blocked':
+        return [...closed, ...(outcome.reply === undefined ? [fault('This was refused.')] : []), finish('content-filter')];
+      case 'exhausted':
+        return [...closed, ...(outcome.text === undefined ? [fault('The run came to no end in its limits.')] : []), finish('length')];
+      case 'failed':
+        return [
+          ...closed,
+          fault(show.system === true ? (outcome.error?.message ?? 'The run failed.') : 'The run failed.'),
+          finish('error'),
+        ];
+      default:
+        return outcome.status satisfies never;
+    }
+  }
+
+  #openStep(): readonly UiChunk[] {
+    this.#isInStep = true;
+    return [{ type: 'start-step' }];
+  }
+  #closeStep(): readonly UiChunk[] {
+    if (!this.#isInStep) return [];
+    this.#isInStep = false;
+    return [{ type: 'finish-step' }];
+  }
+  #textId(turn: number): string {
+    return `${this.#run.root}/${turn}/${this.#texts.part(turn)}`;
+  }
+  #say(turn: number, text: string): readonly UiChunk[] {
+    const id = this.#textId(turn);
+    const chunks: UiChunk[] = [];
+    if (this.#openText !== id) {
+      chunks.push(...this.#closeText(), { type: 'text-start', id });
+      this.#openText = id;
+    }
+    this.#texts.add(turn, text);
+    return [...chunks, { type: 'text-delta', id, delta: text }];
+  }
+  #closeText(): readonly UiChunk[] {
+    if (this.#openText === undefined) return [];
+    const id = this.#openText;
+    this.#openText = undefined;
+    return [{ type: 'text-end', id }];
+  }
+
+  /** The protocol cannot take a part away: it is marked, so that front ends leave it out, and what is left of it begins anew. */
+  #takeBack(turn: number, chars: number): readonly UiChunk[] {
+    const id = this.#textId(turn);
+    const isOpen = this.#openText === id;
+    const left = this.#texts.take(turn, chars);
+    this.#openText = undefined;
+    const chunks: UiChunk[] = [{ type: 'data-guardloop-retract', data: { text: id, chars } }];
+    if (isOpen) chunks.unshift({ type: 'text-end', id, providerMetadata: { guardloop: { retracted: true } } });
+    if (left === '') return chunks;
+    const again = this.#textId(turn);
+    this.#openText = again;
+    return [...chunks, { type: 'text-start', id: again }, { type: 'text-delta', id: again, delta: left }];
+  }
+
+  #tell(call: { readonly id: string; readonly name: string; readonly input: JsonObject }): UiChunk {
+    this.#told.add(call.id);
+    return this.#call(callKey(this.#run.root, call.id), call.name, showsTool(this.#run.show, call.name) ? call.input : {});
+  }
+  #call(toolCallId: string, toolName: string, input: JsonValue): UiChunk {
+    // Run here: the client's own hook for tools is not for it.
+    return { type: 'tool-input-available', toolCallId, toolName, input, dynamic: true, providerExecuted: true };
+  }
+
+  #result({ run, callId, tool, status, content }: Extract<DurableEvent, { readonly type: 'tool.end' }>): readonly UiChunk[] {
+    if (run !== this.#run.root) return [];
+    const toolCallId = callKey(run, callId);
+    // Told in an earlier leg, the client has it; refused before it was told, nobody has.
+    if (!this.#told.has(callId) && status === 'denied') return [];
+    const isShown = showsTool(this.#run.show, tool);
+    if (status === 'ok')
+      return [{ type: 'tool-output-available', toolCallId, output: isShown ? content : { status }, dynamic: true, providerExecuted: true }];
+    if (status === 'rejected') return [{ type: 'tool-output-denied', toolCallId }];
+    return [
+      {
+        type: 'tool-output-error',
+        toolCallId,
+        errorText: isShown && typeof content === 'string' ? content : status,
+        dynamic: true,
+        providerExecuted: true,
+      },
+    ];
+  }
+
+  #settled({ id, decision }: Extract<DurableEvent, { readonly type: 'approval.resolve' }>): readonly UiChunk[] {
+    return [{ type: 'data-guardloop-decided', id, data: { id, decision } }];
+  }
+
+  /** The question as the log has it; a call is shown with the input that is asked about. */
+  #ask({ approval, mayDecide, expiresAt }: AskedApproval): readonly UiChunk[] {
+    if (!mayDecide) return [{ type: 'data-guardloop-waiting', id: approval.id, data: { id: approval.id, surface: approval.surface } }];
+    const details: UiChunk = {
+      type: 'data-guardloop-approval',
+      id: approval.id,
+      data: { approvalId: seenId(approval), approval, ...(expiresAt === undefined ? {} : { expiresAt }) },
+    };
+    if (approval.surface === 'output') return [details];
+    const toolCallId = callKey(approval.run, approval.callId);
+    return [
+      this.#call(toolCallId, approval.tool, approval.input),
+      details,
+      { type: 'tool-approval-request', approvalId: seenId(approval), toolCallId },
+    ];
+  }
+}
+
+const fault = (errorText: string): UiChunk => ({ type: 'error', errorText });

@@ -1,0 +1,76 @@
+import type { z } from 'zod';
+import type { Caller } from '../caller.js';
+import { runId, sessionId } from '../ids.js';
+import type { Call, Operation } from '../operation.js';
+import { operation } from '../operation.js';
+import { nameSchema } from '../schemas.js';
+import type { SseMessage } from '../sse.js';
+import { offeredAgent, startRun } from '../start-run.js';
+import { refuseWhileWaiting } from './ag-ui-routes.js';
+import { UiMessageTranslator } from './ai-sdk-events.js';
+import { chatRequestSchema, chatWish } from './ai-sdk-input.js';
+import { decideAll, legOf } from './turns.js';
+
+/** The two addresses that a DefaultChatTransport uses: `api` itself, and `api/<chat>/stream` to come back. */
+export function aiSdkOperations<U extends Caller>(): readonly Operation<U>[] {
+  return [
+    operation<U, z.ZodObject, typeof chatRequestSchema>({
+      id: 'aiSdkChat',
+      method: 'POST',
+      path: '/ai/{agent}',
+      summary: 'Starts a run, or answers what a run waits for, and streams it as a UI message stream of the AI SDK.',
+      params: { agent: nameSchema },
+      body: chatRequestSchema,
+      isHistory: true,
+      answers: { 200: { description: 'A UI message stream, protocol v1.', isStream: true } },
+      problems: [404, 409, 410, 422],
+      handle: async (call) => {
+        const { agent = '' } = call.params;
+        const { id: chat } = call.body;
+        const wish = chatWish(call.body);
+        const session = await sessionId(call.caller, chat);
+        if (wish.kind === 'answer') {
+          await offeredAgent(call, agent);
+          return streamLeg(call, session, await decideAll(call, session, wish.answers));
+        }
+        const id = await runId(call.caller, 'ai', agent, chat, wish.message);
+        if ((await call.settings.runs.status(id)) === undefined) await refuseWhileWaiting(call, chat);
+        const { run } = await startRun(call, { agent, input: wish.input, session: chat, id });
+        return streamLeg(call, session, { run: run.id });
+      },
+    }),
+    operation<U, z.ZodObject, z.ZodType>({
+      id: 'aiSdkResume',
+      method: 'GET',
+      path: '/ai/{agent}/{chat}/stream',
+      summary: 'Streams the last run of a chat from its beginning, if it has not ended.',
+      params: { agent: nameSchema, chat: nameSchema },
+      answers: { 200: { description: 'A UI message stream, protocol v1.', isStream: true }, 204: { description: 'Nothing is under way.' } },
+      problems: [404],
+      handle: async (call) => {
+        const { agent = '', chat = '' } = call.params;
+        await offeredAgent(call, agent);
+        const session = await sessionId(call.caller, chat);
+        const { items } = await call.settings.runs.list({ session, limit: 1 });
+        const [run] = items;
+        if (run === undefined || run.state === 'ended' || run.agent !== agent) return new Response(null, { status: 204 });
+        return streamLeg(call, session, { run: run.id });
+      },
+    }),
+  ];
+}
+
+function streamLeg<U extends Caller>(
+  call: Call<U>,
+  session: string,
+  leg: { readonly run: string; readonly after?: string | undefined },
+): Response {
+  const make = new UiMessageTranslator({ root: leg.run, session, show: call.show });
+  return call.stream(
+    async function* (signal): AsyncGenerator<SseMessage> {
+      for await (const { pieces } of legOf(call, leg, { make, signal })) for (const piece of pieces) yield { data: JSON.stringify(piece) };
+      if (!signal.aborted) yield { data: '[DONE]' };
+    },
+    { 'x-vercel-ai-ui-message-stream': 'v1', 'guardloop-run': leg.run },
+  );
+}

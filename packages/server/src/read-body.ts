@@ -1,0 +1,140 @@
+// A request's body as JSON that holds no surprises: bounded, UTF-8, numbers as they were written, no prototypes.
+import type { z } from 'zod';
+import { within } from './deadline.js';
+import { Problem } from './problem.js';
+
+export interface BodyLimits {
+  readonly maxBytes: number;
+  readonly maxDepth: number;
+  readonly timeoutMs: number;
+}
+
+const jsonType = /^application\/json[\t ]*(?:;[\t ]*charset=(?:"utf-8"|utf-8)[\t ]*)?$/i;
+
+/** Throws {@link Problem}. */
+export async function readJson(request: Request, limits: BodyLimits): Promise<unknown> {
+  if (!jsonType.test(request.headers.get('content-type') ?? '')) throw new Problem('bad-type');
+  const encoding = request.headers.get('content-encoding');
+  if (encoding !== null && encoding.toLowerCase() !== 'identity')
+    throw new Problem('bad-type', { detail: 'The body must not be compressed.' });
+  const bytes = await readBytes(request, limits);
+  let text: string;
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw new Problem('bad-request', { detail: 'The body is not UTF-8.' });
+  }
+  if (isDeeper(text, limits.maxDepth)) throw new Problem('bad-request', { detail: `The body has more than ${limits.maxDepth} levels.` });
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw new Problem('bad-request', { detail: 'The body is not JSON.' });
+  }
+  checkJson(value);
+  return value;
+}
+
+/** The value as the schema gives it. Throws {@link Problem}, which names fields and what was expected, and no value. */
+export function fit<S extends z.ZodType>(schema: S, value: unknown, kind: 'bad-body' | 'bad-query' = 'bad-body'): z.output<S> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw new Problem(kind, {
+    errors: parsed.error.issues.slice(0, 20).map((issue) => ({ path: pathOf(issue.path), expected: expectedOf(issue) })),
+  });
+}
+
+async function readBytes(request: Request, { maxBytes, timeoutMs }: BodyLimits): Promise<Uint8Array> {
+  const tooLarge = () => new Problem('too-large', { detail: `At most ${maxBytes} bytes are taken.`, headers: { connection: 'close' } });
+  const length = request.headers.get('content-length');
+  if (length !== null && Number(length) > maxBytes) throw tooLarge();
+  if (request.body === null) return new Uint8Array();
+  const reader = request.body.getReader();
+  const read = async (): Promise<Uint8Array> => {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    for (let next = await reader.read(); !next.done; next = await reader.read()) {
+      size += next.value.byteLength;
+      if (size > maxBytes) throw tooLarge();
+      chunks.push(next.value);
+    }
+    const whole = new Uint8Array(size);
+    let at = 0;
+    for (const chunk of chunks) {
+      whole.set(chunk, at);
+      at += chunk.byteLength;
+    }
+    return whole;
+  };
+  try {
+    return await within(read(), timeoutMs, () => new Problem('too-slow', { headers: { connection: 'close' } }));
+  } catch (thrown) {
+    void reader.cancel().catch(() => undefined);
+    if (thrown instanceof Problem) throw thrown;
+    throw new Problem('bad-request', { detail: 'The body broke off.' });
+  }
+}
+
+function isDeeper(json: string, most: number): boolean {
+  let level = 0;
+  let isText = false;
+  for (let index = 0; index < json.length; index += 1) {
+    const letter = json.charCodeAt(index);
+    if (isText && letter === 0x5c) index += 1;
+    else if (letter === 0x22) isText = !isText;
+    else if (!isText && (letter === 0x7b || letter === 0x5b)) {
+      level += 1;
+      if (level > most) return true;
+    } else if (!isText && (letter === 0x7d || letter === 0x5d)) level -= 1;
+  }
+  return false;
+}
+
+/** Refuses what would be another value behind JSON than the client wrote, or could reach a prototype. The depth is bounded already. */
+function checkJson(value: unknown): void {
+  if (typeof value === 'string') checkText(value);
+  else if (typeof value === 'number') {
+    if (!Number.isFinite(value) || (Number.isInteger(value) && !Number.isSafeInteger(value)))
+      throw new Problem('bad-request', { detail: 'The body holds a number that would not be kept exactly. Send it as text.' });
+  } else if (Array.isArray(value)) for (const item of value) checkJson(item);
+  else if (typeof value === 'object' && value !== null)
+    for (const [key, item] of Object.entries(value)) {
+      if (key === '__proto__') throw new Problem('bad-request', { detail: 'The body holds a field name that is not taken.' });
+      checkText(key);
+      checkJson(item);
+    }
+}
+
+const loneSurrogate = /[\uD800-\uDBFF](?![\uDC00-\uDFFF])|(?<![\uD800-\uDBFF])[\uDC00-\uDFFF]/;
+function checkText(text: string): void {
+  if (loneSurrogate.test(text)) throw new Problem('bad-request', { detail: 'The body holds text that is not well-formed Unicode.' });
+}
+
+/** Names of fields are ours up to the one that did not fit; behind it they may be the client's, and those are not repeated. */
+function pathOf(path: readonly PropertyKey[]): string {
+  return path
+    .slice(0, 6)
+    .map((step) => (typeof step === 'number' || (typeof step === 'string' && /^[A-Za-z]{1,24}$/.test(step)) ? String(step) : '?'))
+    .join('.');
+}
+
+function expectedOf(issue: z.core.$ZodIssue): string {
+  switch (issue.code) {
+    case 'invalid_type':
+      return issue.expected;
+    case 'too_big':
+      return `at most ${issue.maximum}`;
+    case 'too_small':
+      return `at least ${issue.minimum}`;
+    case 'unrecognized_keys':
+      return 'no other fields';
+    case 'invalid_value':
+      return `one of ${issue.values.map(String).join(', ')}`;
+    case 'invalid_union':
+      return 'one of the forms described';
+    case 'invalid_format':
+      return `the form of ${issue.format === 'regex' ? 'a name or id' : issue.format}`;
+    default:
+      return 'another value';
+  }
+}

@@ -1,0 +1,232 @@
+import { defineAgent, defineTool } from '@guardloop/core';
+import { callTool, say, scriptedModel } from '@guardloop/testing';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import type { Scene } from '../test/scene.js';
+import { gate, openScene, readEvents, textOf } from '../test/scene.js';
+
+const hold = gate();
+const look = defineTool({
+  name: 'look',
+  description: 'Look.',
+  input: z.object({ secret: z.string() }),
+  flow: { effect: 'read' },
+  execute: () => 'the vault is behind the picture',
+});
+const desk = defineAgent({ name: 'desk', instructions: '', model: scriptedModel([say(['Good ', 'morning.'])]) });
+const looker = defineAgent({
+  name: 'looker',
+  instructions: '',
+  model: scriptedModel([callTool('look', { secret: 'x42' }), say('Done.')]),
+  tools: [look],
+});
+const slow = defineAgent({
+  name: 'slow',
+  instructions: '',
+  model: scriptedModel(async () => {
+    await hold.opened;
+    return say('At last.');
+  }),
+});
+
+let scene: Scene;
+beforeAll(async () => {
+  scene = await openScene({ desk, looker, slow });
+});
+afterAll(async () => {
+  hold.open();
+  await scene.close();
+});
+const start = async (
+  person: string,
+  body: object,
+  headers = {},
+): Promise<{ readonly status: number; readonly run: { readonly id: string; readonly session: string } }> => {
+  const response = await scene.as(person, '/v1/runs', { body, headers });
+  return { status: response.status, run: await response.json() };
+};
+
+describe('a run over HTTP', () => {
+  it('is started, and told where it is', async () => {
+    const response = await scene.as('anna', '/v1/runs', { body: { agent: 'desk', input: 'Hello.' } });
+    expect(response.status).toBe(201);
+    const run = await response.json();
+    expect(response.headers.get('location')).toBe(`/v1/runs/${run.id}`);
+    expect(run).toEqual({
+      id: expect.any(String),
+      session: expect.any(String),
+      agent: 'desk',
+      state: expect.any(String),
+      createdAt: expect.any(Number),
+      updatedAt: expect.any(Number),
+    });
+  });
+
+  it('gives its result when it has ended, and says so while it has not', async () => {
+    const { run } = await start('anna', { agent: 'desk', input: 'Hello.' });
+    await scene.settled(run.id);
+    expect(await (await scene.as('anna', `/v1/runs/${run.id}/result`)).json()).toEqual({ status: 'completed', text: 'Good morning.' });
+    const { run: open } = await start('anna', { agent: 'slow', input: 'Hello.' });
+    const early = await scene.as('anna', `/v1/runs/${open.id}/result?waitMs=20`);
+    expect(early.status).toBe(409);
+    expect(await early.json()).toMatchObject({ type: 'about:blank#conflict', detail: 'The run has not ended.' });
+    await scene.as('anna', `/v1/runs/${open.id}/cancel`, { body: {} });
+    await scene.settled(open.id);
+  });
+
+  it('is one run under one key, whoever repeats it at once, and another user has his own', async () => {
+    const body = { agent: 'desk', input: 'Once.', session: 'keys' };
+    const headers = { 'idempotency-key': 'k-1' };
+    const started = await Promise.all([1, 2, 3].map(() => start('anna', body, headers)));
+    expect(new Set(started.map(({ run }) => run.id)).size).toBe(1);
+    expect(started.map(({ status }) => status).sort()).toEqual([200, 200, 201]);
+    const other = await start('bert', body, headers);
+    expect(other.status).toBe(201);
+    expect(other.run.id).not.toBe(started[0]?.run.id);
+    expect(other.run.session).not.toBe(started[0]?.run.session);
+    const reused = await scene.as('anna', '/v1/runs', { body: { ...body, input: 'Twice.' }, headers });
+    expect(reused.status).toBe(422);
+    expect((await reused.json()).type).toBe('about:blank#key-reused');
+  });
+
+  it('goes on in a session that the user named, by name and by id', async () => {
+    const first = await start('anna', { agent: 'desk', input: 'One.', session: 'chat' });
+    const second = await start('anna', { agent: 'desk', input: 'Two.', session: first.run.session });
+    expect(second.run.session).toBe(first.run.session);
+    await scene.settled(second.run.id);
+    const session = await (await scene.as('anna', `/v1/sessions/${first.run.session}`)).json();
+    expect(session).toMatchObject({ id: first.run.session, run: second.run.id, status: 'completed' });
+  });
+
+  it('is cancelled, once or twice', async () => {
+    const { run } = await start('anna', { agent: 'slow', input: 'Wait.' });
+    expect((await scene.as('anna', `/v1/runs/${run.id}/cancel`, { body: { reason: 'Enough.' } })).status).toBeLessThan(300);
+    expect(await scene.settled(run.id)).toBe('cancelled');
+    const again = await scene.as('anna', `/v1/runs/${run.id}/cancel`, { body: {} });
+    expect(again.status).toBe(200);
+    expect(await again.json()).toMatchObject({ state: 'ended', status: 'cancelled' });
+  });
+
+  it('is started and streamed in one request, with every character once', async () => {
+    const response = await scene.as('anna', '/v1/runs/stream', { body: { agent: 'desk', input: 'Hello.' } });
+    expect(response.headers.get('content-type')).toBe('text/event-stream; charset=utf-8');
+    const events = await readEvents(response);
+    expect(textOf(events)).toBe('Good morning.');
+    expect(events.at(0)).toMatchObject({ event: 'run.start', data: { run: response.headers.get('guardloop-run') } });
+    expect(events.at(-1)).toMatchObject({ event: 'run.end', data: { outcome: { status: 'completed', text: 'Good morning.' } } });
+  });
+
+  it('is not cancelled by a client that leaves', async () => {
+    const { run } = await start('anna', { agent: 'desk', input: 'Hello.' });
+    await readEvents(await scene.as('anna', `/v1/runs/${run.id}/events`), (events) => events.length > 0);
+    expect(await scene.settled(run.id)).toBe('completed');
+  });
+
+  it('shows names of tools and nothing of what they take and give, unless the server shows it', async () => {
+    const events = await readEvents(await scene.as('anna', '/v1/runs/stream', { body: { agent: 'looker', input: 'Look.' } }));
+    expect(events.map(({ event }) => event)).toEqual(['run.start', 'tool.start', 'tool.end', 'text.delta', 'text.end', 'run.end']);
+    expect(JSON.stringify(events)).not.toMatch(/x42|vault|picture/);
+    const shown = await openScene({ looker }, { show: { tools: ['look'] } });
+    try {
+      const all = await readEvents(await shown.as('anna', '/v1/runs/stream', { body: { agent: 'looker', input: 'Look.' } }));
+      expect(all.find(({ event }) => event === 'tool.start')?.data.input).toEqual({ secret: 'x42' });
+      expect(all.find(({ event }) => event === 'tool.end')?.data.content).toBe('the vault is behind the picture');
+    } finally {
+      await shown.close();
+    }
+  });
+});
+
+describe('lists', () => {
+  it('hold what is their own, page by page', async () => {
+    for (const input of ['1', '2', '3']) await start('lina', { agent: 'desk', input });
+    const first = await (await scene.as('lina', '/v1/runs?limit=2')).json();
+    expect(first.items).toHaveLength(2);
+    const rest = await (await scene.as('lina', `/v1/runs?limit=2&after=${encodeURIComponent(first.next)}`)).json();
+    expect(rest.items).toHaveLength(1);
+    expect(rest.next).toBeUndefined();
+    const sessions = await (await scene.as('lina', '/v1/sessions')).json();
+    expect(sessions.items).toHaveLength(3);
+    expect((await (await scene.as('mona', '/v1/runs')).json()).items).toEqual([]);
+  });
+
+  it('end with a session that is deleted', async () => {
+    const { run } = await start('otto', { agent: 'desk', input: '1' });
+    await scene.settled(run.id);
+    expect((await scene.as('otto', `/v1/sessions/${run.session}`, { method: 'DELETE' })).status).toBe(204);
+    expect((await scene.as('otto', `/v1/sessions/${run.session}`)).status).toBe(404);
+    expect((await scene.as('otto', `/v1/runs/${run.id}`)).status).toBe(404);
+  });
+});
+
+describe('a start', () => {
+  it('is refused where too many of the user wait', async () => {
+    const idle = await openScene({ desk }, { maxQueued: 2 }, { isWorking: false });
+    try {
+      const body = { agent: 'desk', input: 'Hello.' };
+      for (const _ of [1, 2]) expect((await idle.as('anna', '/v1/runs', { body })).status).toBe(201);
+      const full = await idle.as('anna', '/v1/runs', { body });
+      expect(full.status).toBe(503);
+      expect(full.headers.get('retry-after')).toBe('10');
+      expect((await full.json()).type).toBe('about:blank#queue-full');
+      expect((await idle.as('bert', '/v1/runs', { body })).status).toBe(201);
+    } finally {
+      await idle.close();
+    }
+  });
+
+  it('is refused for agents that are not offered, as if there were none', async () => {
+    const some = await openScene({ desk, looker }, { agents: { desk: { allow: ({ user }) => user === 'anna' } } });
+    try {
+      const at = (person: string, agent: string) => some.as(person, '/v1/runs', { body: { agent, input: 'Hello.' } });
+      expect((await at('anna', 'desk')).status).toBe(201);
+      const [refused, none] = await Promise.all([at('bert', 'desk'), at('bert', 'nobody')]);
+      expect(refused.status).toBe(404);
+      expect(await refused.text()).toBe(await none.text());
+      expect((await at('anna', 'looker')).status).toBe(404);
+    } finally {
+      await some.close();
+    }
+  });
+
+  it('takes its data from the server, never from the client', async () => {
+    const seen: unknown[] = [];
+    const some = await openScene({ desk }, { agents: { desk: { data: ({ user }) => ({ user }) } } }, { isWorking: false });
+    try {
+      const response = await some.as('anna', '/v1/runs', { body: { agent: 'desk', input: 'Hello.' } });
+      const { id } = await response.json();
+      seen.push((await some.store.runs.get(id))?.submission);
+      expect(seen).toMatchObject([{ data: { user: 'anna' } }]);
+      expect((await some.as('anna', '/v1/runs', { body: { agent: 'desk', input: 'Hello.', data: { user: 'bert' } } })).status).toBe(400);
+    } finally {
+      await some.close();
+    }
+  });
+});
+
+describe('the rate', () => {
+  it('is limited by the host, who is told the operation', async () => {
+    const asked: string[] = [];
+    const limited = await openScene(
+      { desk },
+      {
+        rateLimit: ({ caller, operation }) => {
+          asked.push(`${caller.user} ${operation}`);
+          if (caller.user === 'bert') throw new Error('the counter is down');
+          return operation === 'startRun' ? { retryAfterMs: 2_500 } : undefined;
+        },
+      },
+    );
+    try {
+      const refused = await limited.as('anna', '/v1/runs', { body: { agent: 'desk', input: 'Hello.' } });
+      expect(refused.status).toBe(429);
+      expect(refused.headers.get('retry-after')).toBe('3');
+      expect((await limited.as('anna', '/v1/runs')).status).toBe(200);
+      expect((await limited.as('bert', '/v1/runs')).status).toBe(503);
+      expect(asked).toEqual(['anna startRun', 'anna listRuns', 'bert listRuns']);
+      expect(limited.errors).toHaveLength(1);
+    } finally {
+      await limited.close();
+    }
+  });
+});

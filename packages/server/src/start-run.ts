@@ -1,0 +1,77 @@
+// Starting a run for a caller, from whichever route.
+import type { JsonValue, RunInput } from '@guardloop/core';
+import { canonicalJson } from '@guardloop/core';
+import type { RunInfo } from '@guardloop/durable';
+import type { Caller } from './caller.js';
+import { isOwn } from './caller.js';
+import { freshRunId, sessionId } from './ids.js';
+import type { Call } from './operation.js';
+import type { OfferedAgent } from './options.js';
+import { Problem } from './problem.js';
+
+export interface Start {
+  readonly agent: string;
+  readonly input: RunInput;
+  readonly session: string | undefined;
+  readonly unfinished?: 'abandon' | undefined;
+  /** Made of what the client gave to tell its requests apart; left out: a new run each time. */
+  readonly id?: string | undefined;
+}
+
+/** The agent, if it is offered to this caller. Throws the problem that there is none. */
+export async function offeredAgent<U extends Caller>({ settings, caller }: Call<U>, name: string): Promise<OfferedAgent<U>> {
+  const agent = settings.agents.get(name);
+  if (agent === undefined) throw new Problem('not-found');
+  if (agent.allow !== undefined && (await agent.allow(caller)) !== true) throw new Problem('not-found');
+  return agent;
+}
+
+/** Queues the run, or finds the one that was started under the same key. */
+export async function startRun<U extends Caller>(
+  call: Call<U>,
+  start: Start,
+): Promise<{ readonly created: boolean; readonly run: RunInfo }> {
+  const { settings, caller, request } = call;
+  const { runs, maxParts } = settings;
+  const agent = await offeredAgent(call, start.agent);
+  if (typeof start.input !== 'string' && start.input.length > maxParts)
+    throw new Problem('bad-body', { errors: [{ path: 'input', expected: `at most ${maxParts}` }] });
+  const session = await sessionId(caller, start.session);
+  const named = { ...start, session: start.session && session };
+  if (start.id !== undefined) {
+    const known = await runs.status(start.id);
+    if (known !== undefined) return { created: false, run: await sameRun(call, known, named) };
+  }
+  await checkQueue(call);
+  const traceparent = request.headers.get('traceparent') ?? undefined;
+  const { created, run } = await runs.submit(start.agent, start.input, {
+    id: start.id ?? freshRunId(),
+    session,
+    owner: caller.user,
+    tenant: caller.tenant,
+    ...(agent.data === undefined ? {} : { data: await agent.data(caller, request) }),
+    ...(agent.queue === undefined ? {} : { queue: agent.queue }),
+    ...(agent.priority === undefined ? {} : { priority: agent.priority }),
+    ...(start.unfinished === undefined ? {} : { unfinished: start.unfinished }),
+    ...(traceparent !== undefined && /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(traceparent) ? { traceparent } : {}),
+  });
+  return created ? { created, run } : { created, run: await sameRun(call, run, named) };
+}
+
+async function checkQueue<U extends Caller>({ settings: { runs, maxQueued }, caller }: Call<U>): Promise<void> {
+  const { items } = await runs.list({ owner: caller.user, tenant: caller.tenant, state: 'queued', limit: maxQueued });
+  if (items.filter((run) => isOwn(run, caller)).length >= maxQueued) throw new Problem('queue-full', { headers: { 'retry-after': '10' } });
+}
+
+/** A key stands for one request: what comes under it again must be the same. */
+async function sameRun<U extends Caller>({ caller, settings }: Call<U>, run: RunInfo, { agent, input, session }: Start): Promise<RunInfo> {
+  if (!isOwn(run, caller)) throw new Problem('not-found');
+  const record = await settings.runs.store.runs.get(run.id);
+  const before = (record?.submission as { readonly input?: JsonValue } | null | undefined)?.input;
+  const isSame =
+    run.agent === agent &&
+    (session === undefined || run.session === session) &&
+    (before === undefined || canonicalJson(before) === canonicalJson(input as JsonValue));
+  if (!isSame) throw new Problem('key-reused');
+  return run;
+}
