@@ -1,1 +1,1 @@
-export {};
+export { type PostgresStoreOptions, postgresStore } from './postgres-store.js';

@@ -23,7 +23,6 @@ interface Opened {
 export class SharedFile {
   readonly #options: SharedFileOptions;
   readonly #writes = new Line();
-  readonly #underWay = new Set<Promise<unknown>>();
   #opening: Promise<Opened> | undefined;
   /** What is told of writes: by store. */
   readonly listeners = new Set<(session: string | undefined) => void>();
@@ -32,19 +31,15 @@ export class SharedFile {
     this.#options = options;
   }
 
-  read<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T> {
-    return this.#track(async () => {
-      const { db } = await this.#open();
-      return this.#patiently(() => work(db));
-    });
+  async read<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T> {
+    const { db } = await this.#open();
+    return this.#patiently(() => work(db));
   }
 
   /** In one transaction. One after another: two at once on one connection, or on two of one process, would only wait for each other. */
-  write<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T> {
-    return this.#track(async () => {
-      const { db } = await this.#open();
-      return this.#writes.stand(() => this.#patiently(() => db.transaction().execute(work)));
-    });
+  async write<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T> {
+    const { db } = await this.#open();
+    return this.#writes.stand(() => this.#patiently(() => db.transaction().execute(work)));
   }
 
   /** Rises when another connection has changed the file. */
@@ -53,23 +48,11 @@ export class SharedFile {
     return Number(file.value('pragma data_version'));
   }
 
-  /** Lets what is under way end. Reopens if it is used again. */
   async close(): Promise<void> {
-    while (this.#underWay.size > 0) await Promise.allSettled(this.#underWay);
     const opening = this.#opening;
     this.#opening = undefined;
     const opened = await opening?.catch(() => undefined);
     opened?.file.close();
-  }
-
-  async #track<T>(work: () => Promise<T>): Promise<T> {
-    const working = work();
-    this.#underWay.add(working);
-    try {
-      return await working;
-    } finally {
-      this.#underWay.delete(working);
-    }
   }
 
   #patiently<T>(work: () => Promise<T>): Promise<T> {

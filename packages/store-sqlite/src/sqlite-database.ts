@@ -23,10 +23,7 @@ export function sqliteDatabase(options: SqliteDatabaseOptions): SqlDatabase {
   const { file, now } = options;
   const { shared, leave } = enter(options);
   const watching = new SqliteWatching(shared, file === ':memory:' ? undefined : options.pollMs);
-  let isClosed = false;
   const tell = async <T>(work: () => Promise<T>): Promise<T> => {
-    if (isClosed)
-      throw new GuardloopError('STORE_FAILED', `The store of the SQLite file ${file} was closed. Make a new one with sqliteStore.`);
     try {
       return await work();
     } catch (thrown) {
@@ -40,8 +37,6 @@ export function sqliteDatabase(options: SqliteDatabaseOptions): SqlDatabase {
     now: () => sql<number>`${now()}`,
     watching,
     async close() {
-      if (isClosed) return;
-      isClosed = true;
       watching.close();
       await leave();
     },

@@ -10,6 +10,7 @@ import type { Db, SqlContext } from './sql-context.js';
 import { timeOf } from './sql-context.js';
 import { lockSession, sessionIsLive } from './sql-sessions.js';
 import type { Tables } from './tables.js';
+import { runColumns } from './tables.js';
 
 /** A queue that has room, and the tenants that have none in it. */
 interface Room {
@@ -75,7 +76,7 @@ interface Search {
 function candidates(db: Db, context: SqlContext, { options: { agents, run }, rooms, now }: Search) {
   return db
     .selectFrom('runs')
-    .selectAll('runs')
+    .select(runColumns)
     .where('runs.free_at', '<=', now)
     .where(({ or }) => or(rooms.map((room) => hasRoom(room))))
     .where(sessionIsLive(context, 'runs'))

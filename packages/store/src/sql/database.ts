@@ -17,6 +17,7 @@ export interface SqlDatabase {
   /** The database's now, to stand in a statement: whole milliseconds since 1970. */
   now(): RawBuilder<number>;
   readonly watching: Watching;
+  /** Called once, when no work is under way. */
   close(): Promise<void>;
 }
 

@@ -122,7 +122,6 @@ async function makeApprovals({ schema }: Kysely<Tables>, text: RawBuilder<unknow
     .addColumn('state', text, (column) => column.notNull())
     .addColumn('approval', 'text', (column) => column.notNull())
     .addColumn('decision', 'text')
-    .addColumn('decided_by', text)
     .addColumn('decided_at', 'bigint')
     .addColumn('requested_at', 'bigint', (column) => column.notNull())
     .addColumn('expires_at', 'bigint')

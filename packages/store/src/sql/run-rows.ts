@@ -6,6 +6,7 @@ import { payloadReader } from './payloads.js';
 import type { Db, SqlContext } from './sql-context.js';
 import { belonging, sessionIsLive, written } from './sql-sessions.js';
 import type { RunsTable } from './tables.js';
+import { runColumns } from './tables.js';
 
 export type RunRow = Selectable<RunsTable>;
 
@@ -55,7 +56,7 @@ export async function lockRun(
 ): Promise<{ readonly row: RunRow; readonly record: RunRecord } | undefined> {
   const row = await db
     .selectFrom('runs')
-    .selectAll()
+    .select(runColumns)
     .where('id', '=', writeName(id))
     .where(sessionIsLive(context, 'runs'))
     .$if(context.database.dialect === 'postgres', (query) => query.forUpdate())

@@ -10,8 +10,15 @@ import type { Db, SqlContext } from './sql-context.js';
 import { timeOf } from './sql-context.js';
 import { belonging, sessionIsLive, written } from './sql-sessions.js';
 import type { ApprovalsTable } from './tables.js';
+import { approvalColumns } from './tables.js';
 
 type ApprovalRow = Selectable<ApprovalsTable>;
+
+/** What is sealed as a decision. */
+interface Given {
+  readonly decision?: Decision;
+  readonly by?: string;
+}
 
 /** Records of rows, in their order. */
 export async function readApprovals(db: Db, { codec }: SqlContext, rows: readonly ApprovalRow[]): Promise<readonly ApprovalRecord[]> {
@@ -22,7 +29,7 @@ export async function readApprovals(db: Db, { codec }: SqlContext, rows: readonl
   const values = (await codec.decode(sealed, payloadReader(db)))[Symbol.iterator]();
   return rows.map((row) => {
     const approval = values.next().value as Approval;
-    const decision = row.decision === null ? undefined : (values.next().value as Decision);
+    const { decision, by } = row.decision === null ? ({} as Given) : (values.next().value as Given);
     return {
       id: readName(row.id),
       session: readName(row.session),
@@ -32,7 +39,7 @@ export async function readApprovals(db: Db, { codec }: SqlContext, rows: readonl
       state: row.state as ApprovalState,
       requestedAt: row.requested_at,
       ...(decision === undefined ? {} : { decision }),
-      ...(row.decided_by === null ? {} : { decidedBy: readName(row.decided_by) }),
+      ...(by === undefined ? {} : { decidedBy: by }),
       ...(row.decided_at === null ? {} : { decidedAt: row.decided_at }),
       ...(row.expires_at === null ? {} : { expiresAt: row.expires_at }),
       ...(row.remind_at === null ? {} : { remindAt: row.remind_at }),
@@ -45,7 +52,7 @@ export async function readApprovals(db: Db, { codec }: SqlContext, rows: readonl
 export async function lockUnsettled(db: Db, context: SqlContext, session: string): Promise<readonly ApprovalRecord[]> {
   const rows = await db
     .selectFrom('approvals')
-    .selectAll()
+    .select(approvalColumns)
     .where('session', '=', session)
     .where('state', 'in', ['open', 'decided'])
     .orderBy('requested_at')
@@ -73,10 +80,11 @@ async function writeApproval(
   { codec }: SqlContext,
   record: ApprovalRecord,
 ): Promise<{ readonly row: Insertable<ApprovalsTable>; readonly encoded: Encoded }> {
-  const { approval, decision } = record;
+  const { approval, decision, decidedBy } = record;
+  const given: Given = { ...(decision === undefined ? {} : { decision }), ...(decidedBy === undefined ? {} : { by: decidedBy }) };
   const id = writeName(record.id);
   const contents: Content[] = [{ place: placeOf('approval', id), value: approval }];
-  if (decision !== undefined) contents.push({ place: placeOf('decision', id), value: decision });
+  if (Object.keys(given).length > 0) contents.push({ place: placeOf('decision', id), value: given });
   const encoded = await codec.encode(contents);
   const [approvalText, decisionText] = encoded.rows.map(({ text }) => text);
   const row = {
@@ -91,7 +99,6 @@ async function writeApproval(
     state: record.state,
     approval: approvalText ?? '',
     decision: decisionText ?? null,
-    decided_by: written(record.decidedBy),
     decided_at: record.decidedAt ?? null,
     requested_at: record.requestedAt,
     expires_at: record.expiresAt ?? null,
@@ -106,7 +113,7 @@ export function sqlApprovals(context: SqlContext): ApprovalRecords {
   const find = async (db: Db, id: string): Promise<ApprovalRecord | undefined> => {
     const rows = await db
       .selectFrom('approvals')
-      .selectAll()
+      .select(approvalColumns)
       .where('id', '=', writeName(id))
       .where(sessionIsLive(context, 'approvals'))
       .execute();
@@ -157,7 +164,7 @@ export function sqlApprovals(context: SqlContext): ApprovalRecords {
 function listApprovals(db: Db, context: SqlContext, query: ApprovalQuery) {
   const [requestedAt, id] = readPlace(query.after, ['number', 'string']) ?? [];
   const { dueBefore } = query;
-  let list = db.selectFrom('approvals').selectAll().where(sessionIsLive(context, 'approvals'));
+  let list = db.selectFrom('approvals').select(approvalColumns).where(sessionIsLive(context, 'approvals'));
   for (const field of ['session', 'run', 'state', 'owner', 'tenant', 'tool', 'surface', 'agent'] as const) {
     const wanted = query[field];
     if (wanted !== undefined) list = list.where(field, '=', writeName(wanted));

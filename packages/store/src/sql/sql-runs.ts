@@ -9,6 +9,7 @@ import { lockRun, readRuns, runChanges } from './run-rows.js';
 import type { Db, SqlContext } from './sql-context.js';
 import { timeOf } from './sql-context.js';
 import { insertSession, lockSession, sessionIsLive, written } from './sql-sessions.js';
+import { runColumns } from './tables.js';
 
 export function sqlRuns(context: SqlContext): RunRecords {
   const { database, codec } = context;
@@ -25,7 +26,7 @@ export function sqlRuns(context: SqlContext): RunRecords {
       database.read(async (db) => {
         const rows = await db
           .selectFrom('runs')
-          .selectAll()
+          .select(runColumns)
           .where('id', '=', writeName(id))
           .where(sessionIsLive(context, 'runs'))
           .execute();
@@ -149,7 +150,7 @@ function listRuns(db: Db, context: SqlContext, query: RunQuery) {
   const [position] = readPlace(query.after, ['number']) ?? [];
   const { due } = query;
   const now = context.database.now();
-  let list = db.selectFrom('runs').selectAll().where(sessionIsLive(context, 'runs'));
+  let list = db.selectFrom('runs').select(runColumns).where(sessionIsLive(context, 'runs'));
   for (const field of ['session', 'state', 'queue', 'agent', 'owner', 'tenant'] as const) {
     const wanted = query[field];
     if (wanted !== undefined) list = list.where(field, '=', writeName(wanted));

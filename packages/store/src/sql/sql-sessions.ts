@@ -7,6 +7,7 @@ import { dropPayloads } from './payloads.js';
 import type { Db, SqlContext } from './sql-context.js';
 import { timeOf } from './sql-context.js';
 import type { SessionsTable, Tables } from './tables.js';
+import { sessionColumns } from './tables.js';
 
 export type SessionRow = Selectable<SessionsTable>;
 
@@ -63,7 +64,7 @@ export async function lockSession(
   const { database } = context;
   const row = await db
     .selectFrom('sessions')
-    .selectAll()
+    .select(sessionColumns)
     .select(database.now().as('now'))
     .where('id', '=', session)
     .$if(database.dialect === 'postgres', (query) => query.forUpdate())
@@ -116,7 +117,7 @@ export function sqlSessions(context: SqlContext): SessionRecords {
   return {
     async get(id) {
       const find = (db: Db) =>
-        db.selectFrom('sessions').selectAll().where('id', '=', writeName(id)).where(isLive(context)).executeTakeFirst();
+        db.selectFrom('sessions').select(sessionColumns).where('id', '=', writeName(id)).where(isLive(context)).executeTakeFirst();
       const row = await database.read(find);
       return row && readSession(row);
     },
@@ -163,7 +164,7 @@ function listSessions(db: Db, context: SqlContext, query: SessionQuery) {
   const { owner, tenant, status } = query;
   return db
     .selectFrom('sessions')
-    .selectAll()
+    .select(sessionColumns)
     .where(isLive(context))
     .$if(owner !== undefined, (sessions) => sessions.where('owner', '=', writeName(owner ?? '')))
     .$if(tenant !== undefined, (sessions) => sessions.where('tenant', '=', writeName(tenant ?? '')))

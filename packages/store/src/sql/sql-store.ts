@@ -1,7 +1,9 @@
+import type { LogEvent } from '@guardloop/core';
 import { checkTtl } from '../check-arguments.js';
 import type { CodecOptions } from '../codec.js';
 import { makeCodec, placeOf, writeName } from '../codec.js';
 import type { LiveText, LiveTexts, Store } from '../contract.js';
+import { Calls } from './calls.js';
 import type { SqlDatabase } from './database.js';
 import { payloadReader } from './payloads.js';
 import { sqlApprovals } from './sql-approvals.js';
@@ -27,18 +29,23 @@ export function sqlStore(database: SqlDatabase, options: SqlStoreOptions = {}): 
     wholeCodec: makeCodec({ blobChars: Number.POSITIVE_INFINITY, encryption }),
     ttlMs,
   };
+  const calls = new Calls();
   return {
-    load: (id, afterSeq) => loadEvents(context, id, afterSeq),
-    append: (id, events, afterSeq) => appendEvents(context, id, { events, afterSeq }),
-    sessions: sqlSessions(context),
-    approvals: sqlApprovals(context),
-    runs: sqlRuns(context),
-    live: sqlLives(context),
-    now: () => database.read((db) => timeOf(db, context)),
+    ...calls.counted({
+      load: (id: string, afterSeq?: number) => loadEvents(context, id, afterSeq),
+      append: (id: string, events: readonly LogEvent[], afterSeq: number) => appendEvents(context, id, { events, afterSeq }),
+      now: () => database.read((db) => timeOf(db, context)),
+      // Payloads go with the last session that uses them.
+      sweep: () => sweepSessions(context),
+    }),
+    sessions: calls.counted(sqlSessions(context)),
+    approvals: calls.counted(sqlApprovals(context)),
+    runs: calls.counted(sqlRuns(context)),
+    live: calls.counted(sqlLives(context)),
     watch: (session, listener) => database.watching.watch(session, listener),
-    // Payloads go with the last session that uses them.
-    sweep: () => sweepSessions(context),
-    close: () => database.close(),
+    async close() {
+      if (await calls.close()) await database.close();
+    },
   };
 }
 

@@ -42,9 +42,8 @@ export interface ApprovalsTable {
   readonly state: string;
   /** Sealed. */
   readonly approval: string;
-  /** Sealed. */
+  /** Sealed, with whose it is. */
   readonly decision: string | null;
-  readonly decided_by: string | null;
   readonly decided_at: number | null;
   readonly requested_at: number;
   readonly expires_at: number | null;
@@ -104,3 +103,65 @@ export interface Tables {
   readonly lives: LivesTable;
   readonly migrations: MigrationsTable;
 }
+
+// Selected by name: a column that a later version adds must not change what a statement gives.
+
+export const sessionColumns = [
+  'id',
+  'events',
+  'run',
+  'agent',
+  'status',
+  'owner',
+  'tenant',
+  'ttl_ms',
+  'created_at',
+  'updated_at',
+  'expires_at',
+] as const satisfies readonly (keyof SessionsTable)[];
+
+export const approvalColumns = [
+  'id',
+  'session',
+  'run',
+  'owner',
+  'tenant',
+  'tool',
+  'surface',
+  'agent',
+  'state',
+  'approval',
+  'decision',
+  'decided_at',
+  'requested_at',
+  'expires_at',
+  'remind_at',
+  'reminders',
+] as const satisfies readonly (keyof ApprovalsTable)[];
+
+export const runColumns = [
+  'position',
+  'id',
+  'session',
+  'agent',
+  'queue',
+  'priority',
+  'state',
+  'status',
+  'owner',
+  'tenant',
+  'submission',
+  'abandons',
+  'cancel',
+  'attempts',
+  'due_at',
+  'lease_owner',
+  'lease_until',
+  'free_at',
+  'token',
+  'events_at_claim',
+  'trouble',
+  'created_at',
+  'updated_at',
+  'version',
+] as const satisfies readonly (keyof RunsTable)[];
