@@ -90,7 +90,7 @@ const packages = {
     '^(crypto|os)$',
   ],
   server: [String.raw`^packages/(core|store|durable)/dist/(index|model)\.(d\.ts|js)$`, 'node_modules/(zod|hono)/'],
-  otel: [String.raw`^packages/core/dist/(index|model)\.(d\.ts|js)$`, 'node_modules/@opentelemetry/api/'],
+  otel: [String.raw`^packages/core/dist/(index|model)\.(d\.ts|js)$`, 'node_modules/@opentelemetry/api/', '^crypto$'],
   evals: [String.raw`^packages/(core|reasoning)/dist/(index|model)\.(d\.ts|js)$`, 'node_modules/zod/'],
 };
 

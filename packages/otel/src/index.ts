@@ -1,1 +1,3 @@
-export {};
+export { type IdGenerator, type RunTrace, runIds, traceOfRun } from './ids.js';
+export type { ContentOptions, ContentPlace, OtelOptions } from './options.js';
+export { otel, type RunPlace, type Telemetry } from './otel.js';

@@ -1,0 +1,76 @@
+import { createHash, randomBytes } from 'node:crypto';
+import type { SpanContext } from '@opentelemetry/api';
+import { createTraceState, isSpanContextValid, TraceFlags } from '@opentelemetry/api';
+
+/** The trace that a run has of itself, in lower-case hex digits: a trace id of 32, and the id of its first span of 16. */
+export interface RunTrace {
+  readonly traceId: string;
+  readonly spanId: string;
+}
+
+/**
+ * The trace of a run that was given none: of the sha256 of the run's id (UTF-8), the first 16 bytes are the trace id, and the next 8 the id of
+ * the span that all its parts hang on. So every process, now or next week, comes to the same.
+ */
+export function traceOfRun(runId: string): RunTrace {
+  const hash = createHash('sha256').update(runId).digest('hex');
+  return { traceId: hash.slice(0, 32), spanId: hash.slice(32, 48) };
+}
+
+/** Makes ids for a tracer: what an SDK takes as `idGenerator`. */
+export interface IdGenerator {
+  /** 32 lower-case hex digits. */
+  generateTraceId(): string;
+  /** 16 lower-case hex digits. */
+  generateSpanId(): string;
+}
+
+interface Wanted {
+  readonly traceId: string;
+  spanId: string | undefined;
+}
+let wanted: Wanted | undefined;
+
+/** What an id generator made by {@link runIds} gives while `start` runs. Others give what they like. */
+export function withIds<T>(traceId: string, spanId: string | undefined, start: () => T): T {
+  wanted = { traceId, spanId };
+  try {
+    return start();
+  } finally {
+    wanted = undefined;
+  }
+}
+
+const random: IdGenerator = {
+  generateTraceId: () => randomBytes(16).toString('hex'),
+  generateSpanId: () => randomBytes(8).toString('hex'),
+};
+
+/**
+ * An id generator for the SDK (`new NodeSDK({ idGenerator: runIds() })`): with it a run that was given no trace begins with a real root span
+ * of the ids of {@link traceOfRun}, and the root sampler is asked about that trace id, so that by a ratio every process decides alike. All
+ * other ids come from `base`; default: random ones.
+ */
+export function runIds(base: IdGenerator = random): IdGenerator {
+  return {
+    generateTraceId: () => wanted?.traceId ?? base.generateTraceId(),
+    generateSpanId() {
+      const spanId = wanted?.spanId;
+      if (wanted === undefined || spanId === undefined) return base.generateSpanId();
+      wanted.spanId = undefined;
+      return spanId;
+    },
+  };
+}
+
+const header = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;
+
+/** Reads a W3C `traceparent`. Undefined for one that is malformed, as the standard wants it. */
+export function readTraceparent(text: string, tracestate: string | undefined): SpanContext | undefined {
+  const [, version, traceId = '', spanId = '', flags = '', rest] = header.exec(text.trim()) ?? [];
+  if (version === undefined || version === 'ff' || (version === '00' && rest !== undefined)) return undefined;
+  const traceFlags = Number.parseInt(flags, 16) & TraceFlags.SAMPLED;
+  const context: SpanContext = { traceId, spanId, traceFlags, isRemote: true };
+  if (!isSpanContextValid(context)) return undefined;
+  return tracestate === undefined ? context : { ...context, traceState: createTraceState(tracestate) };
+}
