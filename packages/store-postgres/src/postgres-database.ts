@@ -4,7 +4,7 @@ import { migrate, migrations, patiently } from '@guardloop/store/sql';
 import { Kysely, PostgresDialect, sql } from 'kysely';
 import type { Pool } from 'pg';
 import { kyselyPool } from './kysely-pool.js';
-import { isAway, isUndone, postgresFailure } from './postgres-failures.js';
+import { isAway, isUndone, isUnreached, postgresFailure } from './postgres-failures.js';
 import { PostgresWatching } from './postgres-watching.js';
 
 /** How a database is used. */
@@ -38,7 +38,8 @@ export function postgresDatabase(options: PostgresDatabaseOptions): SqlDatabase 
     dialect: 'postgres',
     read: (work) => transactions.read(work),
     write: (work) => transactions.write(work),
-    now: () => now,
+    once: (work) => transactions.once(work),
+    clock: now,
     watching,
     async close() {
       await watching.close();
@@ -69,6 +70,20 @@ class Transactions {
     return this.#told(async () => {
       await this.#open();
       return this.#patiently(() => this.#transact(work));
+    });
+  }
+
+  once<T>(work: Work<T>): Promise<T> {
+    return this.#told(async () => {
+      await this.#open();
+      return this.#patiently(async () => {
+        try {
+          return await work(this.db);
+        } catch (thrown) {
+          // What was sent may have been done.
+          throw isAway(thrown) && !isUnreached(thrown) ? new OpenOutcome(thrown) : thrown;
+        }
+      });
     });
   }
 

@@ -18,6 +18,12 @@ export function isAway(thrown: unknown): boolean {
   return code === '' && thrown instanceof Error && lost.test(thrown.message);
 }
 
+/** No connection was made: nothing was sent. */
+export function isUnreached(thrown: unknown): boolean {
+  if (thrown instanceof AggregateError) return thrown.errors.every(isUnreached);
+  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'ENOENT', 'EHOSTUNREACH', '57P03', '53300'].includes(codeOf(thrown));
+}
+
 /** The server has undone the whole transaction, and another try may succeed: deadlock, serialization, a payload that went meanwhile. */
 export function isUndone(thrown: unknown): boolean {
   return ['40P01', '40001', '23503'].includes(codeOf(thrown));

@@ -42,6 +42,12 @@ export class SharedFile {
     return this.#writes.stand(() => this.#patiently(() => db.transaction().execute(work)));
   }
 
+  /** One statement that changes something. */
+  async once<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T> {
+    const { db } = await this.#open();
+    return this.#writes.stand(() => this.#patiently(() => work(db)));
+  }
+
   /** Rises when another connection has changed the file. */
   async version(): Promise<number> {
     const { file } = await this.#open();

@@ -3,7 +3,6 @@ import { basename, dirname, join, resolve } from 'node:path';
 import { GuardloopError } from '@guardloop/core';
 import { Watchers } from '@guardloop/store';
 import type { SqlDatabase } from '@guardloop/store/sql';
-import { sql } from 'kysely';
 import type { SharedFileOptions } from './shared-file.js';
 import { SharedFile } from './shared-file.js';
 import { sqliteFailure } from './sqlite-failures.js';
@@ -34,7 +33,8 @@ export function sqliteDatabase(options: SqliteDatabaseOptions): SqlDatabase {
     dialect: 'sqlite',
     read: (work) => tell(() => shared.read(work)),
     write: (work) => tell(() => shared.write(work)),
-    now: () => sql<number>`${now()}`,
+    once: (work) => tell(() => shared.once(work)),
+    clock: now,
     watching,
     async close() {
       watching.close();

@@ -7,7 +7,7 @@ import { changedRun } from '../run-records.js';
 import type { RunRow } from './run-rows.js';
 import { readRuns, runChanges } from './run-rows.js';
 import type { Db, SqlContext } from './sql-context.js';
-import { timeOf } from './sql-context.js';
+import { nowOf, timeOf } from './sql-context.js';
 import { lockSession, sessionIsLive } from './sql-sessions.js';
 import type { Tables } from './tables.js';
 import { runColumns } from './tables.js';
@@ -57,7 +57,7 @@ async function findRooms(db: Db, context: SqlContext, queues: readonly QueueLimi
       .selectFrom('runs')
       .select(['tenant', ({ fn }) => fn.countAll<number>().as('count')])
       .where('queue', '=', name)
-      .where('lease_until', '>', context.database.now())
+      .where('lease_until', '>', nowOf(context))
       .groupBy('tenant')
       .execute();
     if (live.reduce((sum, { count }) => sum + count, 0) >= concurrency || tenantConcurrency === 0) continue;
@@ -79,7 +79,7 @@ function candidates(db: Db, context: SqlContext, { options: { agents, run }, roo
     .select(runColumns)
     .where('runs.free_at', '<=', now)
     .where(({ or }) => or(rooms.map((room) => hasRoom(room))))
-    .where(sessionIsLive(context, 'runs'))
+    .where(sessionIsLive(nowOf(context), 'runs'))
     .where(isNext(now))
     .$if(agents !== undefined, (query) => query.where('runs.agent', 'in', (agents ?? []).map(writeName)))
     .$if(run !== undefined, (query) => query.where('runs.id', '=', writeName(run ?? '')))

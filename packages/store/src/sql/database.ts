@@ -14,8 +14,10 @@ export interface SqlDatabase {
    * reached before it began, so `work` may be called more than once. A connection that is lost later leaves the outcome open.
    */
   write<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T>;
-  /** The database's now, to stand in a statement: whole milliseconds since 1970. */
-  now(): RawBuilder<number>;
+  /** Work of one statement that is its own transaction, and may be left open as that of {@link write} may. */
+  once<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T>;
+  /** Whole milliseconds since 1970: a function of this process, or an expression that the server works out. */
+  readonly clock: (() => number) | RawBuilder<number>;
   readonly watching: Watching;
   /** Called once, when no work is under way. */
   close(): Promise<void>;

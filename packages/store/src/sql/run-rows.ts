@@ -4,6 +4,7 @@ import { placeOf, readName, writeName } from '../codec.js';
 import type { RunRecord, RunState } from '../contract.js';
 import { payloadReader } from './payloads.js';
 import type { Db, SqlContext } from './sql-context.js';
+import { nowOf } from './sql-context.js';
 import { belonging, sessionIsLive, written } from './sql-sessions.js';
 import type { RunsTable } from './tables.js';
 import { runColumns } from './tables.js';
@@ -58,7 +59,7 @@ export async function lockRun(
     .selectFrom('runs')
     .select(runColumns)
     .where('id', '=', writeName(id))
-    .where(sessionIsLive(context, 'runs'))
+    .where(sessionIsLive(nowOf(context), 'runs'))
     .$if(context.database.dialect === 'postgres', (query) => query.forUpdate())
     .executeTakeFirst();
   if (row === undefined) return undefined;

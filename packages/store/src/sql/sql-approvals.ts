@@ -7,7 +7,7 @@ import { placeOf, readName, writeName } from '../codec.js';
 import type { ApprovalQuery, ApprovalRecord, ApprovalRecords, ApprovalState, DecideOutcome } from '../contract.js';
 import { payloadReader, putPayloads } from './payloads.js';
 import type { Db, SqlContext } from './sql-context.js';
-import { timeOf } from './sql-context.js';
+import { nowOf, timeOf } from './sql-context.js';
 import { belonging, sessionIsLive, written } from './sql-sessions.js';
 import type { ApprovalsTable } from './tables.js';
 import { approvalColumns } from './tables.js';
@@ -115,7 +115,7 @@ export function sqlApprovals(context: SqlContext): ApprovalRecords {
       .selectFrom('approvals')
       .select(approvalColumns)
       .where('id', '=', writeName(id))
-      .where(sessionIsLive(context, 'approvals'))
+      .where(sessionIsLive(nowOf(context), 'approvals'))
       .execute();
     return (await readApprovals(db, context, rows))[0];
   };
@@ -164,7 +164,10 @@ export function sqlApprovals(context: SqlContext): ApprovalRecords {
 function listApprovals(db: Db, context: SqlContext, query: ApprovalQuery) {
   const [requestedAt, id] = readPlace(query.after, ['number', 'string']) ?? [];
   const { dueBefore } = query;
-  let list = db.selectFrom('approvals').select(approvalColumns).where(sessionIsLive(context, 'approvals'));
+  let list = db
+    .selectFrom('approvals')
+    .select(approvalColumns)
+    .where(sessionIsLive(nowOf(context), 'approvals'));
   for (const field of ['session', 'run', 'state', 'owner', 'tenant', 'tool', 'surface', 'agent'] as const) {
     const wanted = query[field];
     if (wanted !== undefined) list = list.where(field, '=', writeName(wanted));

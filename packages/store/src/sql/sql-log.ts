@@ -2,31 +2,32 @@ import type { LogEvent } from '@guardloop/core';
 import { checkBatch, logConflict } from '../check-arguments.js';
 import type { Encoded } from '../codec.js';
 import { placeOf, readName, writeName } from '../codec.js';
-import type { SessionStand } from '../derive.js';
+import type { Derived } from '../derive.js';
 import { deriveRecords } from '../derive.js';
+import type { FenceValues } from './log-statements.js';
+import { fence, fencedEvents, putEvents, tail } from './log-statements.js';
 import { payloadReader, putPayloads } from './payloads.js';
 import { lockUnsettled, putApprovals } from './sql-approvals.js';
 import type { Db, SqlContext } from './sql-context.js';
-import type { SessionRow } from './sql-sessions.js';
-import { insertSession, lockSession, readSession, sessionIsLive, written } from './sql-sessions.js';
-
-/** Rows in one statement: batches of a run have a few, imported logs many. */
-const mostRows = 32;
+import { insertSession, lockSession, readSession, written } from './sql-sessions.js';
+import type { SessionRow } from './tables.js';
 
 export async function loadEvents(context: SqlContext, id: string, afterSeq = 0): Promise<readonly LogEvent[]> {
   const session = writeName(id);
   return context.database.read(async (db) => {
-    const rows = await db
-      .selectFrom('events')
-      .select(['seq', 'content'])
-      .where('session', '=', session)
-      .where('seq', '>', afterSeq)
-      .where(sessionIsLive(context, 'events'))
-      .orderBy('seq')
-      .execute();
+    const { rows } = await tail.run(db, context, { session, afterSeq });
     const sealed = rows.map(({ seq, content }) => ({ place: placeOf('event', session, seq), text: content }));
     return (await context.codec.decode(sealed, payloadReader(db))) as readonly LogEvent[];
   });
+}
+
+/** A batch on its way. */
+interface Batch {
+  /** As it is written. */
+  readonly session: string;
+  readonly events: readonly LogEvent[];
+  readonly afterSeq: number;
+  readonly encoded: Encoded;
 }
 
 export async function appendEvents(
@@ -36,23 +37,35 @@ export async function appendEvents(
 ): Promise<void> {
   checkBatch(id, events, afterSeq);
   if (events.length === 0) return;
+  const { database, stands, codec } = context;
   const session = writeName(id);
-  const encoded = await context.codec.encode(events.map((event) => ({ place: placeOf('event', session, event.seq), value: event })));
-  await context.database.write(async (db) => {
-    const before = await lockAt(db, context, { session, afterSeq });
-    await putRecords(db, context, { before, events });
-    await putPayloads(db, { session, encoded });
-    await putEvents(db, { session, encoded, afterSeq });
-  });
-  context.database.watching.announce(id);
+  const encoded = await codec.encode(events.map((event) => ({ place: placeOf('event', session, event.seq), value: event })));
+  const batch: Batch = { session, events, afterSeq, encoded };
+  try {
+    stands.keep((await appendToKnown(context, batch)) ?? (await database.write((db) => appendToAny(db, context, batch))));
+  } catch (thrown) {
+    stands.forget(session);
+    throw thrown;
+  }
+  database.watching.announce(id);
+}
+
+/** Takes a lock on the session and looks at it: right for every batch. Gives how the session stands then. Throws LOG_CONFLICT. */
+async function appendToAny(db: Db, context: SqlContext, batch: Batch): Promise<SessionRow> {
+  const before = await lockAt(db, context, batch);
+  const stand = readSession(before);
+  const unsettled = stand.status === 'waiting' ? await lockUnsettled(db, context, before.id) : [];
+  const derived = deriveRecords(stand, unsettled, batch.events);
+  const { session, encoded, afterSeq } = batch;
+  await fence.run(db, context, fenceValues(before, derived));
+  await putApprovals(db, context, derived.approvals);
+  await putPayloads(db, { session, encoded });
+  await putEvents(db, context, { session, afterSeq, texts: encoded.rows.map(({ text }) => text) });
+  return standAfter(before, derived);
 }
 
 /** The session as it stood after `afterSeq`, kept from all others; made where it is not there. Throws LOG_CONFLICT. */
-async function lockAt(
-  db: Db,
-  context: SqlContext,
-  { session, afterSeq }: { readonly session: string; readonly afterSeq: number },
-): Promise<SessionRow> {
+async function lockAt(db: Db, context: SqlContext, { session, afterSeq }: Batch): Promise<SessionRow> {
   for (;;) {
     const row = await lockSession(db, context, session);
     const found = row?.events ?? 0;
@@ -62,38 +75,46 @@ async function lockAt(
   }
 }
 
-async function putRecords(
-  db: Db,
-  context: SqlContext,
-  { before, events }: { readonly before: SessionRow; readonly events: readonly LogEvent[] },
-): Promise<void> {
-  const stand: SessionStand = readSession(before);
-  const unsettled = stand.status === 'waiting' ? await lockUnsettled(db, context, before.id) : [];
-  const derived = deriveRecords(stand, unsettled, events);
-  const now = context.database.now();
-  await db
-    .updateTable('sessions')
-    .set(({ eb }) => ({
-      events: derived.events,
-      run: written(derived.run),
-      agent: written(derived.agent),
-      status: derived.status ?? null,
-      updated_at: now,
-      ...(before.ttl_ms === null ? {} : { expires_at: eb(now, '+', before.ttl_ms) }),
-    }))
-    .where('id', '=', before.id)
-    .execute();
-  await putApprovals(db, context, derived.approvals);
+/**
+ * The same in fewer steps, for most batches: the session stands as this store left it, and nothing beside its log and record changes. Undefined
+ * where it does not, or where another has written meanwhile: then nothing was stored.
+ */
+async function appendToKnown(context: SqlContext, batch: Batch): Promise<SessionRow | undefined> {
+  const { database } = context;
+  const before = context.stands.at(batch.session, batch.afterSeq);
+  if (before === undefined || before.status === 'waiting' || batch.encoded.payloads.length > 0) return undefined;
+  const derived = deriveRecords(readSession(before), [], batch.events);
+  if (derived.approvals.length > 0) return undefined;
+  const { session, afterSeq } = batch;
+  const texts = batch.encoded.rows.map(({ text }) => text);
+  const values = fenceValues(before, derived);
+  const isStored =
+    database.dialect === 'postgres'
+      ? await database.once(async (db) => {
+          const seqs = texts.map((_, index) => afterSeq + 1 + index);
+          return (await fencedEvents.run(db, context, { ...values, seqs, texts })).numAffectedRows === BigInt(texts.length);
+        })
+      : await database.write(async (db) => {
+          if ((await fence.run(db, context, values)).numAffectedRows !== 1n) return false;
+          await putEvents(db, context, { session, afterSeq, texts });
+          return true;
+        });
+  return isStored ? standAfter(before, derived) : undefined;
 }
 
-async function putEvents(
-  db: Db,
-  { session, encoded, afterSeq }: { readonly session: string; readonly encoded: Encoded; readonly afterSeq: number },
-): Promise<void> {
-  const rows = encoded.rows.map(({ text }, index) => ({ session, seq: afterSeq + 1 + index, content: text }));
-  for (let at = 0; at < rows.length; at += mostRows)
-    await db
-      .insertInto('events')
-      .values(rows.slice(at, at + mostRows))
-      .execute();
+function standAfter(before: SessionRow, { events, run, agent, status }: Derived): SessionRow {
+  return { ...before, events, run: written(run), agent: written(agent), status: status ?? null };
+}
+
+function fenceValues({ id, events, created_at }: SessionRow, derived: Derived): FenceValues {
+  const { run, agent, status } = derived;
+  return {
+    session: id,
+    before: events,
+    born: created_at,
+    events: derived.events,
+    run: written(run),
+    agent: written(agent),
+    status: status ?? null,
+  };
 }

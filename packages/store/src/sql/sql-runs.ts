@@ -7,7 +7,7 @@ import { claimRun } from './claim-run.js';
 import { putPayloads } from './payloads.js';
 import { lockRun, readRuns, runChanges } from './run-rows.js';
 import type { Db, SqlContext } from './sql-context.js';
-import { timeOf } from './sql-context.js';
+import { nowOf, timeOf } from './sql-context.js';
 import { insertSession, lockSession, sessionIsLive, written } from './sql-sessions.js';
 import { runColumns } from './tables.js';
 
@@ -28,7 +28,7 @@ export function sqlRuns(context: SqlContext): RunRecords {
           .selectFrom('runs')
           .select(runColumns)
           .where('id', '=', writeName(id))
-          .where(sessionIsLive(context, 'runs'))
+          .where(sessionIsLive(nowOf(context), 'runs'))
           .execute();
         return (await readRuns(db, context, rows))[0];
       }),
@@ -149,8 +149,11 @@ async function putRun(db: Db, record: RunRecord, cancel: string | null): Promise
 function listRuns(db: Db, context: SqlContext, query: RunQuery) {
   const [position] = readPlace(query.after, ['number']) ?? [];
   const { due } = query;
-  const now = context.database.now();
-  let list = db.selectFrom('runs').select(runColumns).where(sessionIsLive(context, 'runs'));
+  const now = nowOf(context);
+  let list = db
+    .selectFrom('runs')
+    .select(runColumns)
+    .where(sessionIsLive(nowOf(context), 'runs'));
   for (const field of ['session', 'state', 'queue', 'agent', 'owner', 'tenant'] as const) {
     const wanted = query[field];
     if (wanted !== undefined) list = list.where(field, '=', writeName(wanted));

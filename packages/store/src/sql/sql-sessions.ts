@@ -1,15 +1,13 @@
-import type { Expression, Selectable, SqlBool } from 'kysely';
+import type { Expression, SqlBool } from 'kysely';
 import { expressionBuilder, sql } from 'kysely';
 import { checkId, checkTtl, pageSize, readPlace, writePlace } from '../check-arguments.js';
 import { readName, writeName } from '../codec.js';
 import type { Belonging, SessionQuery, SessionRecord, SessionRecords } from '../contract.js';
 import { dropPayloads } from './payloads.js';
-import type { Db, SqlContext } from './sql-context.js';
-import { timeOf } from './sql-context.js';
-import type { SessionsTable, Tables } from './tables.js';
+import type { Db, Now, SqlContext } from './sql-context.js';
+import { nowOf, timeOf } from './sql-context.js';
+import type { SessionRow, Tables } from './tables.js';
 import { sessionColumns } from './tables.js';
-
-export type SessionRow = Selectable<SessionsTable>;
 
 const nameOf = (name: string | null): string | undefined => (name === null ? undefined : readName(name));
 export const written = (name: string | undefined): string | null => (name === undefined ? null : writeName(name));
@@ -39,19 +37,19 @@ export function readSession(row: SessionRow): SessionRecord {
 }
 
 /** The time of the session is not over. For queries in which `sessions` stands. */
-export function isLive({ database }: SqlContext): Expression<SqlBool> {
+export function isLive(now: Now): Expression<SqlBool> {
   const eb = expressionBuilder<Tables, 'sessions'>();
-  return eb.or([eb('sessions.expires_at', 'is', null), eb('sessions.expires_at', '>', database.now())]);
+  return eb.or([eb('sessions.expires_at', 'is', null), eb('sessions.expires_at', '>', now)]);
 }
 
 /** The session that a row of another table belongs to is there, and its time is not over. */
-export function sessionIsLive(context: SqlContext, table: 'approvals' | 'runs' | 'lives' | 'events'): Expression<SqlBool> {
+export function sessionIsLive(now: Now, table: 'approvals' | 'runs' | 'lives' | 'events'): Expression<SqlBool> {
   const { exists, selectFrom } = expressionBuilder<Tables, never>();
   return exists(
     selectFrom('sessions')
       .select('sessions.id')
       .where('sessions.id', '=', sql.ref<string>(`${table}.session`))
-      .where(isLive(context)),
+      .where(isLive(now)),
   );
 }
 
@@ -65,7 +63,7 @@ export async function lockSession(
   const row = await db
     .selectFrom('sessions')
     .select(sessionColumns)
-    .select(database.now().as('now'))
+    .select(nowOf(context).as('now'))
     .where('id', '=', session)
     .$if(database.dialect === 'postgres', (query) => query.forUpdate())
     .executeTakeFirst();
@@ -77,11 +75,11 @@ export async function lockSession(
 /** Makes the session unless it is there; undefined where another made it meanwhile. */
 export async function insertSession(
   db: Db,
-  { database, ttlMs: usualTtlMs }: SqlContext,
+  context: SqlContext,
   made: Belonging & { readonly session: string; readonly ttlMs?: number | undefined; readonly lastsUntil?: number | undefined },
 ): Promise<SessionRow | undefined> {
-  const ttlMs = made.ttlMs ?? usualTtlMs;
-  const now = (await db.selectNoFrom(database.now().as('now')).executeTakeFirstOrThrow()).now;
+  const ttlMs = made.ttlMs ?? context.ttlMs;
+  const now = await timeOf(db, context);
   const row: SessionRow = {
     id: made.session,
     events: 0,
@@ -117,7 +115,12 @@ export function sqlSessions(context: SqlContext): SessionRecords {
   return {
     async get(id) {
       const find = (db: Db) =>
-        db.selectFrom('sessions').select(sessionColumns).where('id', '=', writeName(id)).where(isLive(context)).executeTakeFirst();
+        db
+          .selectFrom('sessions')
+          .select(sessionColumns)
+          .where('id', '=', writeName(id))
+          .where(isLive(nowOf(context)))
+          .executeTakeFirst();
       const row = await database.read(find);
       return row && readSession(row);
     },
@@ -165,7 +168,7 @@ function listSessions(db: Db, context: SqlContext, query: SessionQuery) {
   return db
     .selectFrom('sessions')
     .select(sessionColumns)
-    .where(isLive(context))
+    .where(isLive(nowOf(context)))
     .$if(owner !== undefined, (sessions) => sessions.where('owner', '=', writeName(owner ?? '')))
     .$if(tenant !== undefined, (sessions) => sessions.where('tenant', '=', writeName(tenant ?? '')))
     .$if(status !== undefined, (sessions) => sessions.where('status', '=', status ?? ''))

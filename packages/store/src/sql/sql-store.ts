@@ -8,10 +8,11 @@ import type { SqlDatabase } from './database.js';
 import { payloadReader } from './payloads.js';
 import { sqlApprovals } from './sql-approvals.js';
 import type { SqlContext } from './sql-context.js';
-import { timeOf } from './sql-context.js';
+import { nowOf, timeOf } from './sql-context.js';
 import { appendEvents, loadEvents } from './sql-log.js';
 import { sqlRuns } from './sql-runs.js';
 import { sessionIsLive, sqlSessions, sweepSessions } from './sql-sessions.js';
+import { Stands } from './stands.js';
 
 /** Options that every SQL store takes. */
 export interface SqlStoreOptions extends CodecOptions {
@@ -28,6 +29,7 @@ export function sqlStore(database: SqlDatabase, options: SqlStoreOptions = {}): 
     codec: makeCodec({ blobChars, encryption }),
     wholeCodec: makeCodec({ blobChars: Number.POSITIVE_INFINITY, encryption }),
     ttlMs,
+    stands: new Stands(),
   };
   const calls = new Calls();
   return {
@@ -56,7 +58,7 @@ function sqlLives(context: SqlContext): LiveTexts {
       const session = writeName(id);
       const encoded = await wholeCodec.encode(live === undefined ? [] : [{ place: placeOf('live', session), value: live }]);
       const [content] = encoded.rows.map(({ text }) => text);
-      await database.write(async (db) => {
+      await database.once(async (db) => {
         if (content === undefined) await db.deleteFrom('lives').where('session', '=', session).execute();
         else
           await db
@@ -79,7 +81,7 @@ function sqlLives(context: SqlContext): LiveTexts {
           .selectFrom('lives')
           .select('content')
           .where('session', '=', session)
-          .where(sessionIsLive(context, 'lives'))
+          .where(sessionIsLive(nowOf(context), 'lives'))
           .executeTakeFirst();
         if (row === undefined) return undefined;
         const [live] = await wholeCodec.decode([{ place: placeOf('live', session), text: row.content }], payloadReader(db));

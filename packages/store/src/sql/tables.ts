@@ -1,5 +1,5 @@
 // The tables as Kysely sees them. Times are milliseconds since 1970; truth is 0 or 1; contents are sealed texts (`../codec.ts`).
-import type { GeneratedAlways } from 'kysely';
+import type { GeneratedAlways, Selectable } from 'kysely';
 
 export interface SessionsTable {
   readonly id: string;
@@ -15,6 +15,8 @@ export interface SessionsTable {
   readonly updated_at: number;
   readonly expires_at: number | null;
 }
+export type SessionRow = Selectable<SessionsTable>;
+
 export interface EventsTable {
   readonly session: string;
   readonly seq: number;
