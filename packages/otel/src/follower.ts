@@ -98,7 +98,7 @@ export class Follower {
         runs.end(track, event);
         return;
       case 'run.wait':
-        runs.wait(track, event.at);
+        runs.wait(track);
         return;
       default:
         this.notice(track, event);

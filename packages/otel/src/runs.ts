@@ -97,8 +97,9 @@ export class Runs {
     this.close(track, { status, at, attributes, error: error?.code });
   }
 
-  wait(track: Track, at: number): void {
-    this.close(track, { status: 'interrupted', at });
+  /** Its part is over with the last that the log holds. */
+  wait(track: Track): void {
+    this.close(track, { status: 'interrupted', at: track.lastAt });
   }
 
   /** Ends what is open of runs that no more will be heard of: they wait, or were cut. */

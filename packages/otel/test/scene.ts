@@ -1,7 +1,6 @@
 // What the tests of telemetry need: an SDK in memory, a desk of two agents with guardrails, and spans as a tree in words.
 import type { Agent, Clock } from '@guardloop/core';
 import { allow, asTool, defineAgent, defineGuardrail, defineTool, deny, handoff, rewrite } from '@guardloop/core';
-import type { Model } from '@guardloop/core/model';
 import type { Script } from '@guardloop/testing';
 import { callTool, say, scriptedModel } from '@guardloop/testing';
 import type { Attributes } from '@opentelemetry/api';
@@ -11,6 +10,7 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '
 import { z } from 'zod';
 import { own } from '../src/names.js';
 import type { OtelOptions } from '../src/options.js';
+import type { Telemetry } from '../src/otel.js';
 import { otel } from '../src/otel.js';
 
 /** Time that goes on by one millisecond whenever somebody looks. */
@@ -31,7 +31,13 @@ export const tickingClock = (start = 1_000_000): Clock => {
 /** Telemetry whose spans and metrics stay here. */
 export function inMemory(options: OtelOptions = {}, config: TracerConfig = {}) {
   const exporter = new InMemorySpanExporter();
-  const tracerProvider = new BasicTracerProvider({ ...config, spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  const started: ReadableSpan[] = [];
+  const processor = new (class extends SimpleSpanProcessor {
+    override onStart(...[span]: Parameters<SimpleSpanProcessor['onStart']>): void {
+      started.push(span);
+    }
+  })(exporter);
+  const tracerProvider = new BasicTracerProvider({ ...config, spanProcessors: [processor] });
   const metricExporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
   const reader = new PeriodicExportingMetricReader({ exporter: metricExporter, exportIntervalMillis: 3_600_000 });
   const meterProvider = new MeterProvider({ readers: [reader] });
@@ -41,7 +47,8 @@ export function inMemory(options: OtelOptions = {}, config: TracerConfig = {}) {
     tracerProvider,
     meterProvider,
     spans: (): readonly ReadableSpan[] => exporter.getFinishedSpans(),
-    reset: (): void => exporter.reset(),
+    /** Ended or not. */
+    started: (): readonly ReadableSpan[] => started,
     /** Data points by the name of the metric, in one line each. */
     async points(): Promise<Readonly<Record<string, readonly { readonly attributes: Attributes; readonly value: unknown }[]>>> {
       await reader.forceFlush();
@@ -115,27 +122,29 @@ const refund = defineTool({
   execute: ({ order }) => `refunded ${order}`,
 });
 
-/** `desk` looks up, asks `clerk` (an agent as a tool) and refunds after approval; or hands over to `billing`. */
-export function desk(script: Script): Agent<unknown> {
-  const model = scriptedModel(script, {
+/**
+ * `desk` looks up, asks `clerk` (an agent as a tool) and refunds after approval; or hands over to `billing`. With `telemetry` its model and
+ * tools are those that telemetry makes of them.
+ */
+export function desk(script: Script, telemetry?: Telemetry): Agent<unknown> {
+  const scripted = scriptedModel(script, {
     id: 'm1',
     provider: 'acme.chat',
     usage: { requests: 1, inputTokens: 10, outputTokens: 5, cost: 0.25 },
   });
-  const clerk = defineAgent({ name: 'clerk', instructions: 'Help.', model, tools: [lookUp, refund] });
-  const billing = defineAgent({ name: 'billing', instructions: 'Bill.', model, tools: [refund] });
-  return deskOf(model, clerk, billing);
-}
-
-const deskOf = (model: Model, clerk: Agent<unknown>, billing: Agent<unknown>): Agent<unknown> =>
-  defineAgent({
+  const model = telemetry?.model(scripted) ?? scripted;
+  const tools = [telemetry?.tool(lookUp) ?? lookUp, telemetry?.tool(refund) ?? refund];
+  const clerk = defineAgent({ name: 'clerk', instructions: 'Help.', model, tools });
+  const billing = defineAgent({ name: 'billing', instructions: 'Bill.', model, tools });
+  return defineAgent({
     name: 'desk',
     instructions: 'Serve.',
     model,
     guardrails,
-    tools: [lookUp, refund, asTool(clerk, { name: 'ask_clerk', description: 'Asks the clerk.' })],
+    tools: [...tools, asTool(clerk, { name: 'ask_clerk', description: 'Asks the clerk.' })],
     handoffs: [handoff(billing, { description: 'Money.' })],
-  }) as Agent<unknown>;
+  });
+}
 
 export const scripts = {
   answer: { desk: [say('Hello.')] },
