@@ -87,7 +87,7 @@ const packages = {
   durable: [
     String.raw`^packages/(core|store|store-sqlite|testing)/dist/(index|model)\.(d\.ts|js)$`,
     'node_modules/(@dbos-inc/dbos-sdk|@restatedev/restate-sdk|@restatedev/restate-sdk-clients|vitest|zod)/',
-    '^(crypto|os)$',
+    '^(async_hooks|crypto|http2|net|os)$',
   ],
   server: [String.raw`^packages/(core|store|durable)/dist/(index|model)\.(d\.ts|js)$`, 'node_modules/(zod|hono)/'],
   otel: [String.raw`^packages/core/dist/(index|model)\.(d\.ts|js)$`, 'node_modules/@opentelemetry/api/', '^crypto$'],
@@ -126,6 +126,13 @@ export default {
       comment: 'the root entry point of testing must load without vitest',
       from: { path: '^packages/testing/src/', pathNot: [isTest, '^packages/testing/src/conformance'] },
       to: { path: '^packages/testing/src/conformance' },
+    },
+    {
+      name: 'engines-stay-apart',
+      severity: 'error',
+      comment: 'durable must load without DBOS and Restate',
+      from: { path: '^packages/durable/src/', pathNot: [isTest, '^packages/durable/src/(dbos|restate)(/|\\.)'] },
+      to: { path: ['^packages/durable/src/(dbos|restate)(/|\\.)', 'node_modules/(@dbos-inc|@restatedev)/'] },
     },
     {
       name: 'published-entry-points-only',
