@@ -51,7 +51,7 @@ const reasonText = z
   .string()
   .min(1)
   .max(500)
-  .regex(/^\P{Cc}*$/u);
+  .regex(/^[ -~\u00a0-\uffff]*$/);
 export const cancelSchema = z.strictObject({ reason: reasonText.optional() }).meta({ id: 'CancelRun' });
 
 const jsonObject = z.record(z.string(), anyJson);
@@ -92,8 +92,8 @@ export const sessionsQuerySchema = z.strictObject({
   ...pageQuery,
   status: z.enum(['open', 'waiting', ...runStatuses]).optional(),
 });
-/** The number of an event: of the log, or inside the text that is being written. */
-export const eventNumberSchema = z.string().regex(/^[A-Za-z0-9:._-]{1,200}$/);
+/** The number of an event, as durable runs give it: of the log, or inside the text that is being written. */
+export const eventNumberSchema = z.string().regex(/^\d{1,15}(?::\d{1,15}:[0-9a-z]{1,7})?$/);
 
 // ------------------------------------------------------------------------------------------------ answers
 const time = z.number().int().meta({ description: 'Milliseconds since 1970.' });

@@ -9,6 +9,7 @@ import { offeredAgent, startRun } from '../start-run.js';
 import { AgUiTranslator } from './ag-ui-events.js';
 import type { RunAgentInput } from './ag-ui-input.js';
 import { agUiAnswers, agUiInput, runAgentInputSchema } from './ag-ui-input.js';
+import type { Leg } from './turns.js';
 import { decideAll, legOf } from './turns.js';
 
 /** One address for each agent, which an `HttpAgent` of @ag-ui/client is given. */
@@ -31,19 +32,13 @@ export function agUiOperations<U extends Caller>(): readonly Operation<U>[] {
         const make = new AgUiTranslator({ threadId, runId: legId, root: leg.run, show: call.show, history: messages });
         return call.stream(
           async function* (signal) {
-            for await (const { pieces } of legOf(call, leg, { make, signal }))
-              for (const piece of pieces) yield { data: JSON.stringify(piece) };
+            for await (const piece of legOf(call, leg, { make, signal })) yield { data: JSON.stringify(piece) };
           },
           { 'guardloop-run': leg.run },
         );
       },
     }),
   ];
-}
-
-interface Leg {
-  readonly run: string;
-  readonly after?: string | undefined;
 }
 
 async function begun<U extends Caller>(call: Call<U>, body: RunAgentInput): Promise<Leg> {

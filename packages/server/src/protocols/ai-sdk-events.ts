@@ -1,5 +1,5 @@
 // A run as chunks of the AI SDK's UI message stream, protocol v1 (schemas of ai 6: ui-message-stream/ui-message-chunks).
-import type { JsonObject, JsonValue } from '@guardloop/core';
+import type { JsonValue, RecordedCall, ToolEndEvent } from '@guardloop/core';
 import type { DurableEvent } from '@guardloop/durable';
 import type { RunOutcome, Show } from '../show.js';
 import { outcomeView, showsTool } from '../show.js';
@@ -22,6 +22,8 @@ export class UiMessageTranslator implements EndedRun<UiChunk> {
   readonly #run: UiRun;
   readonly #texts = new ShownTexts();
   readonly #told = new Set<string>();
+  /** Calls of agents used as tools: a chat answers by itself only once no call is open, so they are told with their ends. */
+  readonly #agentCalls = new Map<string, UiChunk>();
   #openText: string | undefined;
   #isInStep = false;
 
@@ -45,7 +47,7 @@ export class UiMessageTranslator implements EndedRun<UiChunk> {
       case 'text.retract':
         return this.#takeBack(event.turn, event.chars);
       case 'model.end': {
-        const told = [...this.#closeText(), ...callsToTell(event).map((call) => this.#tell(call))];
+        const told = [...this.#closeText(), ...callsToTell(event).flatMap((call) => this.#tell(call))];
         this.#texts.close(event.turn);
         return told;
       }
@@ -134,20 +136,25 @@ export class UiMessageTranslator implements EndedRun<UiChunk> {
     return [...chunks, { type: 'text-start', id: again }, { type: 'text-delta', id: again, delta: left }];
   }
 
-  #tell(call: { readonly id: string; readonly name: string; readonly input: JsonObject }): UiChunk {
-    this.#told.add(call.id);
-    return this.#call(callKey(this.#run.root, call.id), call.name, showsTool(this.#run.show, call.name) ? call.input : {});
+  #tell({ id, name, input, kind }: RecordedCall): readonly UiChunk[] {
+    this.#told.add(id);
+    const chunk = this.#call(callKey(this.#run.root, id), name, showsTool(this.#run.show, name) ? input : {});
+    if (kind !== 'agent') return [chunk];
+    this.#agentCalls.set(id, chunk);
+    return [];
   }
   #call(toolCallId: string, toolName: string, input: JsonValue): UiChunk {
     // Run here: the client's own hook for tools is not for it.
     return { type: 'tool-input-available', toolCallId, toolName, input, dynamic: true, providerExecuted: true };
   }
 
-  #result({ run, callId, tool, status, content }: Extract<DurableEvent, { readonly type: 'tool.end' }>): readonly UiChunk[] {
-    if (run !== this.#run.root) return [];
+  #result(event: ToolEndEvent): readonly UiChunk[] {
+    if (!this.#told.has(event.callId)) return [];
+    const begun = this.#agentCalls.get(event.callId);
+    return [...(begun === undefined ? [] : [begun]), ...this.#ended(event)];
+  }
+  #ended({ run, callId, tool, status, content }: ToolEndEvent): readonly UiChunk[] {
     const toolCallId = callKey(run, callId);
-    // Told in an earlier leg, the client has it; refused before it was told, nobody has.
-    if (!this.#told.has(callId) && status === 'denied') return [];
     const isShown = showsTool(this.#run.show, tool);
     if (status === 'ok')
       return [{ type: 'tool-output-available', toolCallId, output: isShown ? content : { status }, dynamic: true, providerExecuted: true }];

@@ -1,4 +1,4 @@
-import type { z } from 'zod';
+import { z } from 'zod';
 import type { Caller } from '../caller.js';
 import { runId, sessionId } from '../ids.js';
 import type { Call, Operation } from '../operation.js';
@@ -9,7 +9,10 @@ import { offeredAgent, startRun } from '../start-run.js';
 import { refuseWhileWaiting } from './ag-ui-routes.js';
 import { UiMessageTranslator } from './ai-sdk-events.js';
 import { chatRequestSchema, chatWish } from './ai-sdk-input.js';
+import type { Leg } from './turns.js';
 import { decideAll, legOf } from './turns.js';
+
+const resumeQuerySchema = z.strictObject({ ended: z.literal('replay').optional() });
 
 /** The two addresses that a DefaultChatTransport uses: `api` itself, and `api/<chat>/stream` to come back. */
 export function aiSdkOperations<U extends Caller>(): readonly Operation<U>[] {
@@ -39,11 +42,12 @@ export function aiSdkOperations<U extends Caller>(): readonly Operation<U>[] {
         return streamLeg(call, session, { run: run.id });
       },
     }),
-    operation<U, z.ZodObject, z.ZodType>({
+    operation<U, typeof resumeQuerySchema, z.ZodType>({
       id: 'aiSdkResume',
       method: 'GET',
       path: '/ai/{agent}/{chat}/stream',
-      summary: 'Streams the last run of a chat from its beginning, if it has not ended.',
+      summary: 'Streams the last run of a chat from its beginning, if it has not ended; with `ended=replay` also then.',
+      query: resumeQuerySchema,
       params: { agent: nameSchema, chat: nameSchema },
       answers: { 200: { description: 'A UI message stream, protocol v1.', isStream: true }, 204: { description: 'Nothing is under way.' } },
       problems: [404],
@@ -53,22 +57,19 @@ export function aiSdkOperations<U extends Caller>(): readonly Operation<U>[] {
         const session = await sessionId(call.caller, chat);
         const { items } = await call.settings.runs.list({ session, limit: 1 });
         const [run] = items;
-        if (run === undefined || run.state === 'ended' || run.agent !== agent) return new Response(null, { status: 204 });
+        const isOver = run?.state === 'ended' && call.query.ended === undefined;
+        if (run === undefined || run.agent !== agent || isOver) return new Response(null, { status: 204 });
         return streamLeg(call, session, { run: run.id });
       },
     }),
   ];
 }
 
-function streamLeg<U extends Caller>(
-  call: Call<U>,
-  session: string,
-  leg: { readonly run: string; readonly after?: string | undefined },
-): Response {
+function streamLeg<U extends Caller>(call: Call<U>, session: string, leg: Leg): Response {
   const make = new UiMessageTranslator({ root: leg.run, session, show: call.show });
   return call.stream(
     async function* (signal): AsyncGenerator<SseMessage> {
-      for await (const { pieces } of legOf(call, leg, { make, signal })) for (const piece of pieces) yield { data: JSON.stringify(piece) };
+      for await (const piece of legOf(call, leg, { make, signal })) yield { data: JSON.stringify(piece) };
       if (!signal.aborted) yield { data: '[DONE]' };
     },
     { 'x-vercel-ai-ui-message-stream': 'v1', 'guardloop-run': leg.run },

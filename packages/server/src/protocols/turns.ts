@@ -25,25 +25,33 @@ export interface EndedRun<T> {
   end(outcome: RunOutcome): readonly T[];
 }
 
+/** A run, and the last event of its session that the front end knows of. */
+export interface Leg {
+  readonly run: string;
+  readonly after?: number | undefined;
+}
+
 /** One leg of a run in a protocol: from behind `after` until it ends, or waits for people. */
 export async function* legOf<T, U extends Caller>(
   call: Call<U>,
-  { run, after }: { readonly run: string; readonly after?: string | undefined },
+  { run, after = 0 }: Leg,
   { make, signal }: { readonly make: EndedRun<T>; readonly signal: AbortSignal },
-): AsyncGenerator<{ readonly number: string | undefined; readonly pieces: readonly T[] }> {
+): AsyncGenerator<T> {
   const { runs } = call.settings;
-  let number = after;
-  yield { number: undefined, pieces: make.start() };
-  for await (const told of runs.events(run, { after, until: 'wait', signal })) {
-    number = told.number;
-    yield { number, pieces: make.on(told.event) };
-    if (told.event.type === 'run.end' && told.event.run === run) return;
+  yield* make.start();
+  let isNew = after === 0;
+  // From the beginning: what was told in earlier legs is known again, and not told again.
+  for await (const { event } of runs.events(run, { until: 'wait', signal })) {
+    isNew ||= 'seq' in event && event.seq > after;
+    const pieces = make.on(event);
+    if (isNew) yield* pieces;
+    if (event.type === 'run.end' && event.run === run) return;
   }
   if (signal.aborted) return;
   const result = await runs.result(run, { waitMs: 0 });
   const outcome = outcomeOf(result);
-  if (outcome !== undefined) yield { number, pieces: make.end(outcome) };
-  else if (result.status === 'interrupted') yield { number, pieces: make.wait(await askedOf(call, result.approvals)) };
+  if (outcome !== undefined) yield* make.end(outcome);
+  else if (result.status === 'interrupted') yield* make.wait(await askedOf(call, result.approvals));
 }
 
 async function askedOf<U extends Caller>(
@@ -81,14 +89,10 @@ export interface FrontEndAnswer {
 }
 
 /**
- * Records the answers. They must all be of runs of this session. Gives the run that goes on, and the number behind which it does. Throws
+ * Records the answers. They must all be of runs of this session. Gives the run that goes on, and behind what it does. Throws
  * problems; an answer that was recorded before, the same, is no fault.
  */
-export async function decideAll<U extends Caller>(
-  call: Call<U>,
-  session: string,
-  answers: readonly FrontEndAnswer[],
-): Promise<{ readonly run: string; readonly after: string }> {
+export async function decideAll<U extends Caller>(call: Call<U>, session: string, answers: readonly FrontEndAnswer[]): Promise<Leg> {
   const { runs } = call.settings;
   const given: GivenDecision[] = [];
   let run: string | undefined;
@@ -103,7 +107,7 @@ export async function decideAll<U extends Caller>(
   const before = await runs.store.sessions.get(session);
   for (const one of given) refuseUndone(await decideFor(call, one));
   if (run === undefined) throw new Problem('bad-body', { detail: 'Nothing is answered.' });
-  return { run, after: String(before?.events ?? 0) };
+  return { run, after: before?.events ?? 0 };
 }
 
 function refuseUndone(decided: Decided): void {

@@ -1,0 +1,250 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { allow, defineAgent, defineGuardrail, defineTool, deny } from '@guardloop/core';
+import { callTool, say, scriptedModel } from '@guardloop/testing';
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
+import { gate, openScene, readEvents, textOf } from '../test/scene.js';
+import { sseResponse, sseText } from './sse.js';
+
+const words = Array.from({ length: 40 }, (_, index) => `w${index} `);
+
+describe('a stream of a run', () => {
+  it('shows every character once to a client that comes back with the last number, wherever it was cut', async () => {
+    const teller = defineAgent({ name: 'teller', instructions: '', model: scriptedModel([say(words)], { delayMs: 8 }) });
+    const scene = await openScene({ teller }, { heartbeatMs: 20 });
+    try {
+      const run = await (await scene.as('anna', '/v1/runs', { body: { agent: 'teller', input: 'Tell.' } })).json();
+      const got: Awaited<ReturnType<typeof readEvents>> = [];
+      for (let cut = 0; cut < 100 && got.at(-1)?.event !== 'run.end'; cut += 1) {
+        const last = got.findLast(({ id }) => id !== undefined)?.id;
+        const response = await scene.as('anna', `/v1/runs/${run.id}/events`, {
+          headers: last === undefined ? {} : { 'last-event-id': last },
+        });
+        got.push(...(await readEvents(response, (events) => events.length >= 2)));
+      }
+      expect(textOf(got)).toBe(words.join(''));
+      expect(got.filter(({ event }) => event === 'run.start')).toHaveLength(1);
+      expect(got.filter(({ event }) => event === 'text.delta').length).toBeGreaterThan(2);
+      // Read later from its beginning, it says the same.
+      const again = await readEvents(await scene.as('anna', `/v1/runs/${run.id}/events`));
+      expect(textOf(again)).toBe(words.join(''));
+      // And from each number on, the rest of it.
+      for (const [index, { id }] of got.entries()) {
+        const response = await scene.as('anna', `/v1/runs/${run.id}/events?after=${encodeURIComponent(id ?? '')}`);
+        if (index === got.length - 1) expect(response.status).toBe(204);
+        else expect(textOf(got.slice(0, index + 1)) + textOf(await readEvents(response))).toBe(words.join(''));
+      }
+    } finally {
+      await scene.close();
+    }
+  });
+
+  it('goes on over a wait for people, and ends with the run', async () => {
+    const pay = defineTool({ name: 'pay', description: 'Pay.', input: z.object({}), approval: true, execute: () => 'paid' });
+    const clerk = defineAgent({
+      name: 'clerk',
+      instructions: '',
+      model: scriptedModel([callTool('pay', {}), say('Settled.')]),
+      tools: [pay],
+    });
+    const scene = await openScene({ clerk }, { heartbeatMs: 20 });
+    try {
+      const response = await scene.as('anna', '/v1/runs/stream', { body: { agent: 'clerk', input: 'Pay.' } });
+      const reading = readEvents(response);
+      await scene.settled(response.headers.get('guardloop-run') ?? '');
+      const [asked] = (await (await scene.as('anna', '/v1/approvals')).json()).items;
+      await scene.as('anna', `/v1/approvals/${asked.id}/decision`, { body: { decision: 'approve', digest: asked.approval.digest } });
+      expect((await reading).map(({ event }) => event)).toEqual([
+        'run.start',
+        'approval',
+        'approval.end',
+        'tool.start',
+        'tool.end',
+        'text.delta',
+        'text.end',
+        'run.end',
+      ]);
+    } finally {
+      await scene.close();
+    }
+  });
+
+  it('ends for a run that was cancelled before it began', async () => {
+    const desk = defineAgent({ name: 'desk', instructions: '', model: scriptedModel([say('Hello.')]) });
+    const scene = await openScene({ desk }, {}, { isWorking: false });
+    try {
+      const run = await (await scene.as('anna', '/v1/runs', { body: { agent: 'desk', input: 'Hi.' } })).json();
+      const reading = scene.as('anna', `/v1/runs/${run.id}/events`).then((response) => readEvents(response));
+      await scene.as('anna', `/v1/runs/${run.id}/cancel`, { body: {} });
+      expect((await reading).at(-1)?.data).toEqual({ type: 'run.end', run: run.id, outcome: { status: 'cancelled' } });
+      expect((await scene.as('anna', `/v1/runs/${run.id}/events`, { headers: { 'last-event-id': '0' } })).status).toBe(204);
+    } finally {
+      await scene.close();
+    }
+  });
+
+  it('never shows what was refused, nor why, unless it is an internal one', async () => {
+    const polite = defineGuardrail({
+      name: 'polite-words',
+      on: ['output'],
+      check: ({ content }) => (content.includes('stupid') ? deny('says the word with s') : allow()),
+    });
+    const guarded = defineAgent({
+      name: 'guarded',
+      instructions: '',
+      model: scriptedModel([say(['You are ', 'stupid.']), say('Gladly.')]),
+      guardrails: [polite],
+    });
+    const halted = defineAgent({
+      name: 'halted',
+      instructions: '',
+      model: scriptedModel(() => say('How stupid.')),
+      guardrails: [polite],
+      refusal: 'I cannot say that.',
+    });
+    const outside = await openScene({ guarded, halted });
+    const inside = await openScene({ guarded, halted }, { show: 'internal' });
+    try {
+      const read = async (scene: typeof outside, agent: string) =>
+        readEvents(await scene.as('anna', '/v1/runs/stream', { body: { agent, input: 'Say it.' } }));
+      const shown = await read(outside, 'guarded');
+      expect(textOf(shown)).toBe('Gladly.');
+      expect(JSON.stringify(shown)).not.toMatch(/stupid|word with s|polite-words/);
+      const blocked = await read(outside, 'halted');
+      expect(textOf(blocked)).toBe('I cannot say that.');
+      expect(blocked.at(-1)?.data.outcome).toEqual({ status: 'blocked', reply: 'I cannot say that.' });
+      expect(JSON.stringify(blocked)).not.toMatch(/stupid|word with s|polite-words/);
+      const verdict = (await read(inside, 'guarded')).find(({ event }) => event === 'verdict');
+      expect(verdict?.data).toMatchObject({ guardrail: 'polite-words', action: 'deny', reason: 'says the word with s' });
+      expect((await read(inside, 'halted')).at(-1)?.data.outcome.refusal).toMatchObject({ by: 'polite-words' });
+    } finally {
+      await outside.close();
+      await inside.close();
+    }
+  });
+
+  it('says of a failure no more than that there was one', async () => {
+    const broken = defineAgent({
+      name: 'broken',
+      instructions: '',
+      model: scriptedModel(() => {
+        throw new Error('password hunter2 was refused');
+      }),
+    });
+    const scene = await openScene({ broken });
+    try {
+      const events = await readEvents(await scene.as('anna', '/v1/runs/stream', { body: { agent: 'broken', input: 'Go.' } }));
+      expect(events.at(-1)?.data.outcome).toEqual({ status: 'failed' });
+      const { id } = (await (await scene.as('anna', '/v1/runs')).json()).items[0];
+      expect(await (await scene.as('anna', `/v1/runs/${id}/result`)).json()).toEqual({ status: 'failed' });
+    } finally {
+      await scene.close();
+    }
+  });
+
+  it('counts for its caller as long as it is open', async () => {
+    const hold = gate();
+    const slow = defineAgent({
+      name: 'slow',
+      instructions: '',
+      model: scriptedModel(async () => {
+        await hold.opened;
+        return say('Done.');
+      }),
+    });
+    const scene = await openScene({ slow }, { maxStreams: 2 });
+    try {
+      const run = await (await scene.as('anna', '/v1/runs', { body: { agent: 'slow', input: 'Go.' } })).json();
+      const path = `/v1/runs/${run.id}/events`;
+      const controllers = [new AbortController(), new AbortController()];
+      for (const { signal } of controllers) expect((await scene.as('anna', path, { signal })).status).toBe(200);
+      expect((await scene.as('anna', path, { method: 'HEAD' })).status).toBe(429);
+      expect((await scene.as('anna', path)).status).toBe(429);
+      controllers[0]?.abort();
+      const again = async (): Promise<number> => {
+        const controller = new AbortController();
+        const { status } = await scene.as('anna', path, { signal: controller.signal });
+        controller.abort();
+        return status;
+      };
+      await expect.poll(again, { timeout: 15_000, interval: 50 }).toBe(200);
+    } finally {
+      hold.open();
+      await scene.close();
+    }
+  });
+
+  it('refuses a number that is none', async () => {
+    const desk = defineAgent({ name: 'desk', instructions: '', model: scriptedModel([say('Hello.')]) });
+    const scene = await openScene({ desk }, {}, { isWorking: false });
+    try {
+      const run = await (await scene.as('anna', '/v1/runs', { body: { agent: 'desk', input: 'Hi.' } })).json();
+      for (const after of ['-1', 'x', '1e9', '../..', '9'.repeat(400), '1:2', "1'--"])
+        expect([after, (await scene.as('anna', `/v1/runs/${run.id}/events?after=${encodeURIComponent(after)}`)).status]).toEqual([
+          after,
+          400,
+        ]);
+    } finally {
+      await scene.close();
+    }
+  });
+});
+
+describe('server-sent events', () => {
+  it('hold one message each, whatever stands in it', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.string({ unit: 'binary' }), fc.jsonValue(), (event, id, value) => {
+        const text = sseText({ event, id, data: JSON.stringify(value) });
+        expect(text.endsWith('\n\n')).toBe(true);
+        const lines = text.slice(0, -2).split(/\r\n|\r|\n/);
+        expect(lines.map((line) => line.slice(0, line.indexOf(':')))).toEqual(['event', 'id', 'data']);
+        expect(JSON.parse(lines[2]?.slice('data: '.length) ?? '')).toEqual(JSON.parse(JSON.stringify(value)));
+      }),
+      { numRuns: 500, seed: 7 },
+    );
+  });
+
+  it('are taken only as fast as they are read, and end their source when nobody reads any more', async () => {
+    let taken = 0;
+    let ended = 0;
+    async function* source(): AsyncGenerator<{ readonly data: string }> {
+      try {
+        for (;;) {
+          taken += 1;
+          yield { data: String(taken) };
+        }
+      } finally {
+        ended += 1;
+      }
+    }
+    const response = sseResponse(source, { heartbeatMs: 1_000, maxMs: 60_000, onEnd: () => undefined });
+    await delay(20);
+    expect(taken).toBe(0);
+    const reader = response.body?.getReader();
+    for (let read = 0; read < 3; read += 1) await reader?.read();
+    await delay(20);
+    expect(taken).toBeLessThanOrEqual(4);
+    await reader?.cancel();
+    await expect.poll(() => ended).toBe(1);
+  });
+
+  it('say in silence that they are there, and end after their time', async () => {
+    let isAborted = false;
+    async function* silent(signal: AbortSignal): AsyncGenerator<{ readonly data: string }> {
+      await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()));
+      isAborted = true;
+    }
+    let overs = 0;
+    const response = sseResponse(silent, {
+      heartbeatMs: 5,
+      maxMs: 60,
+      onEnd: () => {
+        overs += 1;
+      },
+    });
+    expect(await response.text()).toMatch(/^(: still here\n\n)+$/);
+    expect(overs).toBe(1);
+    await expect.poll(() => isAborted).toBe(true);
+  });
+});
