@@ -87,8 +87,8 @@ export function durable<const R extends Registry, Q extends string = never>(opti
       workers.add(worker);
       return worker;
     },
-    async close() {
-      await Promise.all([...workers].map((worker) => worker.stop()));
+    async close(given) {
+      await Promise.all([...workers].map((worker) => worker.stop(given)));
       await close();
     },
   };

@@ -236,8 +236,8 @@ export interface DurableClient<Q extends string = string> {
   readonly approvals: DurableApprovals;
   /** Latest first. */
   list(query?: RunQuery): Promise<Page<RunInfo>>;
-  /** Stops this object's workers, then the engine; closes the store that it opened itself. */
-  close(): Promise<void>;
+  /** Stops this object's workers, as their `stop` does, then the engine; closes the store that it opened itself. */
+  close(options?: { readonly graceMs?: number | undefined }): Promise<void>;
 }
 
 /** Options of a worker. */

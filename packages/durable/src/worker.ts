@@ -1,4 +1,4 @@
-import type { QueueLimits } from '@guardloop/store';
+import type { ClaimOptions, QueueLimits } from '@guardloop/store';
 import type { RunPlace } from './active-run.js';
 import { ActiveRun } from './active-run.js';
 import type { Advanced } from './engine.js';
@@ -28,12 +28,10 @@ export async function openWorker(place: WorkerPlace, options?: WorkerOptions): P
   const active = new Map<string, ActiveRun>();
   let isStopping = false;
 
-  const advance = async (run?: string, onClaimed?: () => void): Promise<Advanced> => {
+  const advance = async (wanted: Pick<ClaimOptions, 'run' | 'agents'>, onClaimed?: () => void): Promise<Advanced> => {
     if (isStopping) return { status: 'nothing' };
     try {
       const claimedAt = performance.now();
-      // A run that is asked for by name is taken whatever its agent, so that what is missing is told.
-      const wanted = run === undefined ? { agents: [...agents.keys()] } : { run };
       const record = await store.runs.claim({ owner: name, leaseMs, queues, ...wanted });
       if (record === undefined) return { status: 'nothing' };
       onClaimed?.();
@@ -51,8 +49,16 @@ export async function openWorker(place: WorkerPlace, options?: WorkerOptions): P
     }
   };
 
-  const working = await engine.work({ store, owner: name, queues, concurrency, leaseMs, advance });
-  const endUpkeep = keepUp({ ...place, everyMs: place.upkeepMs, orphanMs: 2 * leaseMs, advance });
+  const known = [...agents.keys()];
+  const working = await engine.work({
+    store,
+    owner: name,
+    queues,
+    concurrency,
+    leaseMs,
+    advance: (run, onClaimed) => advance({ agents: known, ...(run === undefined ? {} : { run }) }, onClaimed),
+  });
+  const endUpkeep = keepUp({ ...place, everyMs: place.upkeepMs, orphanMs: 2 * leaseMs, advance: (run) => advance({ run }) });
   let stopped: Promise<void> | undefined;
   const stop = async (graceMs: number): Promise<void> => {
     isStopping = true;
