@@ -49,7 +49,9 @@ export type {
   Store,
 } from './contract.js';
 export { type Derived, deriveAll, deriveRecords, type SessionStand } from './derive.js';
+export { type ExportOptions, exportSession, importSession, type SessionExport } from './export.js';
 export { type MemoryStoreOptions, memoryStore } from './memory.js';
+export type { LeftOutField, Redaction, RedactionCount, TextPlace } from './redact-contents.js';
 export { changedRun, isDue, newRunRecord } from './run-records.js';
 export type { EncryptionKey, EncryptionOptions } from './sealing.js';
 export { Watchers } from './watchers.js';
