@@ -27,6 +27,8 @@ export class SqliteFile implements SqliteDatabase {
     try {
       if (file !== ':memory:') this.#database.pragma('journal_mode = WAL');
       this.#database.pragma(`synchronous = ${synchronous}`);
+      // What is deleted is overwritten, not only let go.
+      this.#database.pragma('secure_delete = on');
       if (maxBytes !== undefined) {
         const pageSize = Number(this.value('pragma page_size'));
         this.#database.pragma(`max_page_count = ${Math.max(1, Math.floor(maxBytes / pageSize))}`);
