@@ -106,17 +106,18 @@ function hasRoom(limits: QueueLimits | undefined, live: readonly RunRow[], { que
 
 /**
  * Whether no other run of its session goes before it. One that has begun goes before one that has not; else the order of creation counts. A
- * run that nobody has begun and that is not due yet holds nobody up.
+ * run that nobody has begun and that is not due yet holds nobody up, nor, while one waits, does a run that cannot be taken for that.
  */
 function isNext(tables: MemoryTables, row: RunRow, now: number): boolean {
   const hasBegun = ({ token }: RunRow): boolean => token > 0;
-  const others = [...(tables.session(row.record.session)?.runs ?? [])].map((id) => tables.runs.get(id)).filter((other) => other !== row);
+  const others = [...(tables.session(row.record.session)?.runs ?? [])].flatMap((id) => tables.runs.get(id) ?? []);
+  const isAnyWaiting = others.some(({ record }) => record.state === 'waiting');
   return !others.some((other) => {
-    if (other === undefined || other.record.state === 'ended') return false;
-    const { state, lease, dueAt } = other.record;
+    if (other === row || other.record.state === 'ended') return false;
+    const { state, lease, dueAt, abandons } = other.record;
     if (state === 'waiting') return !row.record.abandons;
     if (state === 'running' && (lease === undefined || lease.until > now)) return true;
     const isBefore = hasBegun(other) === hasBegun(row) ? other.order < row.order : hasBegun(other);
-    return isBefore && (hasBegun(other) || dueAt <= now);
+    return isBefore && (hasBegun(other) || (dueAt <= now && (abandons || !isAnyWaiting)));
   });
 }

@@ -119,10 +119,17 @@ function isNext(now: number) {
             ]);
             const hasBegun = eb('other.token', '>', 0);
             const isOlder = eb('other.position', '<', ref('runs.position'));
+            const isAnyWaiting = exists(
+              selectFrom('runs as waiting')
+                .select('waiting.id')
+                .whereRef('waiting.session', '=', 'runs.session')
+                .where('waiting.state', '=', 'waiting'),
+            );
+            const isTakeable = or([eb('other.abandons', '=', 1), not(isAnyWaiting)]);
             const isBefore = or([
               and([hasBegun, eb('runs.token', '=', 0)]),
               and([hasBegun, isOlder]),
-              and([eb('other.token', '=', 0), eb('runs.token', '=', 0), isOlder, eb('other.due_at', '<=', now)]),
+              and([eb('other.token', '=', 0), eb('runs.token', '=', 0), isOlder, eb('other.due_at', '<=', now), isTakeable]),
             ]);
             return or([and([isWaiting, eb('runs.abandons', '=', 0)]), isHeld, and([eb('other.state', '<>', 'waiting'), isBefore])]);
           }),
