@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { SpanContext } from '@opentelemetry/api';
-import { createTraceState, isSpanContextValid, TraceFlags } from '@opentelemetry/api';
+import { createTraceState, isSpanContextValid, TraceFlags, trace } from '@opentelemetry/api';
+import { safely } from './safely.js';
 
 /** The trace that a run has of itself, in lower-case hex digits: a trace id of 32, and the id of its first span of 16. */
 export interface RunTrace {
@@ -61,6 +62,16 @@ export function runIds(base: IdGenerator = random): IdGenerator {
       return spanId;
     },
   };
+}
+
+/**
+ * The W3C `traceparent` of the span that is active here, to be carried to where the run is worked on: `submit({ …, traceparent:
+ * activeTraceparent() })`, and there `telemetry.under({ traceparent })`. Undefined where none is.
+ */
+export function activeTraceparent(): string | undefined {
+  const active = safely('reading the context', () => trace.getActiveSpan()?.spanContext());
+  if (active === undefined || !isSpanContextValid(active)) return undefined;
+  return `00-${active.traceId}-${active.spanId}-${active.traceFlags.toString(16).padStart(2, '0')}`;
 }
 
 const header = /^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$/;

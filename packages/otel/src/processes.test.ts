@@ -8,7 +8,7 @@ import { AlwaysOffSampler, ParentBasedSampler, TraceIdRatioBasedSampler } from '
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { desk, inMemory, scripts, spanNamed } from '../test/scene.js';
-import { runIds, traceOfRun } from './ids.js';
+import { activeTraceparent, runIds, traceOfRun } from './ids.js';
 
 const manager = new AsyncLocalStorageContextManager();
 beforeAll(() => {
@@ -155,6 +155,23 @@ describe('sampling', () => {
     const { telemetry, spans } = inMemory();
     await begin(telemetry.under({ traceparent: traceparent.replace(/01$/, '00') }));
     expect(spans()).toEqual([]);
+  });
+});
+
+describe('activeTraceparent', () => {
+  it('is that of the active span, as `under` reads it', async () => {
+    expect(activeTraceparent()).toBeUndefined();
+    const [asking, working] = [inMemory(), inMemory()];
+    const carried = asking.tracerProvider.getTracer('test').startActiveSpan('POST /runs', (span) => {
+      span.end();
+      return activeTraceparent();
+    });
+    await begin(working.telemetry.under({ traceparent: carried }));
+    const parent = spanNamed(asking.spans(), 'POST /runs').spanContext();
+    expect(spanNamed(working.spans(), 'invoke_agent desk').parentSpanContext).toMatchObject({
+      traceId: parent.traceId,
+      spanId: parent.spanId,
+    });
   });
 });
 

@@ -16,7 +16,11 @@ export class Verdicts {
     const { tracer, metrics } = this.means;
     const parent = parentOf(track, event);
     if (tracer && parent.span !== undefined) {
-      const open = openUnder(tracer, parent, { name: `guardrail ${guardrail}`, at: at - ms, attributes: attributesOf(event) });
+      const open = openUnder(tracer, parent, {
+        name: `guardrail ${guardrail}`,
+        at: Math.max(at - ms, parent.startAt),
+        attributes: attributesOf(event),
+      });
       endSpan(open, at);
     }
     if (track.place.isPast || metrics === undefined) return;
