@@ -1,4 +1,5 @@
 // Finding what a caller names. What is another's is not there: same answer, same one look.
+import { GuardloopError } from '@guardloop/core';
 import type { RunInfo } from '@guardloop/durable';
 import type { ApprovalRecord, Page, SessionRecord } from '@guardloop/store';
 import type { Caller } from './caller.js';
@@ -39,6 +40,17 @@ export async function belongingOf<U extends Caller>(
   if (scope !== 'tenant') return { owner: caller.user, tenant: caller.tenant };
   if (!(await mayCaller(settings.authorize, { action: 'tenant.list', what }, caller))) throw new Problem('not-allowed');
   return { tenant: caller.tenant };
+}
+
+/** A place to go on from that no page gave is the client's fault. */
+export async function pageOf<T>(asked: Promise<Page<T>>): Promise<Page<T>> {
+  try {
+    return await asked;
+  } catch (thrown) {
+    if (GuardloopError.is(thrown) && thrown.code === 'CONFIG_INVALID')
+      throw new Problem('bad-query', { errors: [{ path: 'after', expected: '`next` of a page before' }] });
+    throw thrown;
+  }
 }
 
 /** A store takes a tenant that is left out for any tenant. */

@@ -51,17 +51,22 @@ export function guardloopServer<U extends Caller>(options: ServerOptions<U>): Ho
   const { prefix } = settings;
   app.get(`${prefix}${openApiPath}`, () => json(document));
   allow(app, `${prefix}${openApiPath}`, ['GET']);
-  const methods = new Map<string, string[]>();
-  // Fixed steps before names: `/runs/stream` is no run.
-  for (const made of operations) {
-    const path = `${prefix}${honoPath(made.path)}`;
-    methods.set(path, [...(methods.get(path) ?? []), made.method]);
-    app.on(made.method, path, async (context) => {
-      const params = context.req.param() as Readonly<Record<string, string>>;
-      return answer(context.req.raw, { made, params, settings, streams });
-    });
+  // Path by path, as they stand: `/runs/stream` is no run.
+  const paths = new Map<string, Operation<U>[]>();
+  for (const made of operations) paths.set(made.path, [...(paths.get(made.path) ?? []), made]);
+  for (const [form, those] of paths) {
+    const path = `${prefix}${honoPath(form)}`;
+    for (const made of those)
+      app.on(made.method, path, async (context) => {
+        const params = context.req.param() as Readonly<Record<string, string>>;
+        return answer(context.req.raw, { made, params, settings, streams });
+      });
+    allow(
+      app,
+      path,
+      those.map(({ method }) => method),
+    );
   }
-  for (const [path, allowed] of methods) allow(app, path, allowed);
   return app;
 }
 

@@ -5,7 +5,7 @@ import type { Decided } from '../decide.js';
 import { decideFor } from '../decide.js';
 import type { Call, Operation } from '../operation.js';
 import { json, operation } from '../operation.js';
-import { belongingOf, seenApproval, withinScope } from '../own-records.js';
+import { belongingOf, pageOf, seenApproval, withinScope } from '../own-records.js';
 import { Problem } from '../problem.js';
 import type { ApprovalView } from '../schemas.js';
 import { approvalIdSchema, approvalSchema, approvalsPageSchema, approvalsQuerySchema, decidedSchema, decideSchema } from '../schemas.js';
@@ -24,7 +24,7 @@ export function approvalOperations<U extends Caller>(): readonly Operation<U>[] 
       handle: async (call) => {
         const { settings, caller, show } = call;
         const { scope, ...query } = call.query;
-        const page = await settings.runs.approvals.list({ ...query, ...(await belongingOf(call, scope, 'approvals')) });
+        const page = await pageOf(settings.runs.approvals.list({ ...query, ...(await belongingOf(call, scope, 'approvals')) }));
         const { items, next } = withinScope(page, caller, scope);
         const views: ApprovalView[] = [];
         for (const approval of items) {
@@ -35,19 +35,7 @@ export function approvalOperations<U extends Caller>(): readonly Operation<U>[] 
         return json({ items: views, ...(next === undefined ? {} : { next }) });
       },
     }),
-    operation<U, z.ZodObject, z.ZodType>({
-      id: 'getApproval',
-      method: 'GET',
-      path: '/approvals/{approval+}',
-      summary: 'What a person is asked, word for word as it stands in the log.',
-      params,
-      answers: { 200: { description: 'The approval.', schema: approvalSchema } },
-      problems: [404],
-      handle: async (call) => {
-        const { record, mayDecide } = await seenApproval(call, call.params.approval ?? '');
-        return json(approvalView(record, mayDecide, call.show));
-      },
-    }),
+    // Before the approval itself, whose id may have any number of steps.
     operation<U, z.ZodObject, typeof decideSchema>({
       id: 'decideApproval',
       method: 'POST',
@@ -61,6 +49,19 @@ export function approvalOperations<U extends Caller>(): readonly Operation<U>[] 
         const { decision, digest } = call.body;
         const decided = await decideFor(call, { id: call.params.approval ?? '', decision, digest });
         return decidedResponse(call, decided);
+      },
+    }),
+    operation<U, z.ZodObject, z.ZodType>({
+      id: 'getApproval',
+      method: 'GET',
+      path: '/approvals/{approval+}',
+      summary: 'What a person is asked, word for word as it stands in the log.',
+      params,
+      answers: { 200: { description: 'The approval.', schema: approvalSchema } },
+      problems: [404],
+      handle: async (call) => {
+        const { record, mayDecide } = await seenApproval(call, call.params.approval ?? '');
+        return json(approvalView(record, mayDecide, call.show));
       },
     }),
   ];
