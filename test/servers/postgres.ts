@@ -164,7 +164,8 @@ class Server implements PostgresServer {
 
   async #startOn(port: number): Promise<boolean> {
     const { data, account, options } = this.setting;
-    const fast = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off' };
+    // What was committed has reached the system: it outlives the server, though not the machine.
+    const fast = { fsync: 'off', full_page_writes: 'off' };
     const settings = { max_connections: 200, ...(options.isDurable ? {} : fast), ...options.settings };
     const parameters = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
     const log = openSync(join(this.folder, 'log'), 'a');
