@@ -82,7 +82,11 @@ describe('an approval over HTTP', () => {
     const decide = (body: unknown) => scene.as('anna', `${at(id)}/decision`, { body });
     const other = await decide({ decision: 'approve', digest: digest.replaceAll(/[0-9a-f]/g, (sign) => (sign === '0' ? '1' : '0')) });
     expect(other.status).toBe(422);
-    expect(await other.json()).toMatchObject({ type: 'about:blank#altered', outcome: 'altered', approval: { id, state: 'open' } });
+    expect(await other.json()).toMatchObject({
+      type: 'urn:guardloop:problem:altered',
+      outcome: 'altered',
+      approval: { id, state: 'open' },
+    });
     for (const body of [
       { decision: 'approve' },
       { decision: 'approve', digest, by: 'bert' },
@@ -105,7 +109,7 @@ describe('an approval over HTTP', () => {
     expect(both.map(({ status }) => status).sort()).toEqual([200, 409]);
     const winner = both[0].status === 200 ? 'approve' : { reject: 'No.' };
     const lost = await both.find(({ status }) => status === 409)?.json();
-    expect(lost).toMatchObject({ type: 'about:blank#conflict', outcome: 'already', approval: { decidedBy: 'anna' } });
+    expect(lost).toMatchObject({ type: 'urn:guardloop:problem:conflict', outcome: 'already', approval: { decidedBy: 'anna' } });
     expect((await decide(winner)).status).toBeLessThan(411);
   });
 

@@ -267,7 +267,7 @@ describe('what hangs or fails behind the server', () => {
       expect(list).toBeTypeOf('function');
       const response = await broken.as('anna', '/v1/runs');
       expect(response.status).toBe(500);
-      expect(await response.json()).toEqual({ type: 'about:blank#internal', title: 'Something went wrong here.', status: 500 });
+      expect(await response.json()).toEqual({ type: 'urn:guardloop:problem:internal', title: 'Something went wrong here.', status: 500 });
       expect(broken.errors).toHaveLength(1);
     } finally {
       await broken.close();

@@ -123,7 +123,7 @@ describe('who does not say who they are', () => {
       ...(body === undefined ? {} : { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
     });
     expect(response.status).toBe(401);
-    expect(await response.json()).toEqual({ type: 'about:blank#unauthenticated', title: 'Say who you are.', status: 401 });
+    expect(await response.json()).toEqual({ type: 'urn:guardloop:problem:unauthenticated', title: 'Say who you are.', status: 401 });
   });
 
   it('is nobody where `authenticate` throws, or names nobody', async () => {

@@ -2,7 +2,7 @@ import { GuardloopError } from '@guardloop/core';
 
 /** What a refused request is told: `application/problem+json` by RFC 9457. Never quotes what was sent. */
 export interface ProblemBody {
-  /** `about:blank#<name>`: names the kind of problem. */
+  /** `urn:guardloop:problem:<name>`: names the kind of problem. */
   readonly type: string;
   readonly title: string;
   readonly status: number;
@@ -54,7 +54,7 @@ export class Problem extends Error {
     super(title);
     this.headers = headers;
     this.body = {
-      type: `about:blank#${kind}`,
+      type: `urn:guardloop:problem:${kind}`,
       title,
       status,
       ...(detail === undefined ? {} : { detail }),

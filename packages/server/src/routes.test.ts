@@ -69,7 +69,7 @@ describe('a run over HTTP', () => {
     const { run: open } = await start('anna', { agent: 'slow', input: 'Hello.' });
     const early = await scene.as('anna', `/v1/runs/${open.id}/result?waitMs=20`);
     expect(early.status).toBe(409);
-    expect(await early.json()).toMatchObject({ type: 'about:blank#conflict', detail: 'The run has not ended.' });
+    expect(await early.json()).toMatchObject({ type: 'urn:guardloop:problem:conflict', detail: 'The run has not ended.' });
     await scene.as('anna', `/v1/runs/${open.id}/cancel`, { body: {} });
     await scene.settled(open.id);
   });
@@ -86,7 +86,7 @@ describe('a run over HTTP', () => {
     expect(other.run.session).not.toBe(started[0]?.run.session);
     const reused = await scene.as('anna', '/v1/runs', { body: { ...body, input: 'Twice.' }, headers });
     expect(reused.status).toBe(422);
-    expect((await reused.json()).type).toBe('about:blank#key-reused');
+    expect((await reused.json()).type).toBe('urn:guardloop:problem:key-reused');
   });
 
   it('goes on in a session that the user named, by name and by id', async () => {
@@ -96,6 +96,15 @@ describe('a run over HTTP', () => {
     await scene.settled(second.run.id);
     const session = await (await scene.as('anna', `/v1/sessions/${first.run.session}`)).json();
     expect(session).toMatchObject({ id: first.run.session, run: second.run.id, status: 'completed' });
+  });
+
+  it('goes on in a session of the user that the host began under another id, and in none of another user', async () => {
+    for (const owner of ['anna', 'bert']) {
+      await scene.runs.submit('desk', 'From elsewhere.', { id: `r-${owner}`, session: `ticket-${owner}`, owner });
+      await scene.settled(`r-${owner}`);
+      const { run } = await start('anna', { agent: 'desk', input: 'Here.', session: `ticket-${owner}` });
+      expect(run.session === `ticket-${owner}`).toBe(owner === 'anna');
+    }
   });
 
   it('is cancelled, once or twice', async () => {
@@ -168,7 +177,7 @@ describe('a start', () => {
       const full = await idle.as('anna', '/v1/runs', { body });
       expect(full.status).toBe(503);
       expect(full.headers.get('retry-after')).toBe('10');
-      expect((await full.json()).type).toBe('about:blank#queue-full');
+      expect((await full.json()).type).toBe('urn:guardloop:problem:queue-full');
       expect((await idle.as('bert', '/v1/runs', { body })).status).toBe(201);
     } finally {
       await idle.close();

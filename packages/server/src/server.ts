@@ -39,7 +39,8 @@ export function guardloopServer<U extends Caller>(options: ServerOptions<U>): Ho
   const streams = new Map<string, number>();
   const app = new Hono();
 
-  app.onError((error) => failed(error, settings));
+  // Whoever has left is told nothing, and what broke for it is no fault.
+  app.onError((error, context) => failed(error, context.req.raw.signal.aborted ? { onError: () => undefined } : settings));
   app.notFound(() => new Problem('not-found').response());
   app.use('*', async (context, next) => {
     checkPlace(context.req.raw, settings);

@@ -42,7 +42,7 @@ export function sseResponse(make: (signal: AbortSignal) => AsyncIterable<SseMess
   const body = new ReadableStream<Uint8Array>(
     {
       start() {
-        life = setTimeout(() => controller.abort(), maxMs);
+        life = setTimeout(over, maxMs);
       },
       async pull(out) {
         try {

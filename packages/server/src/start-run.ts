@@ -36,7 +36,7 @@ export async function startRun<U extends Caller>(
   const agent = await offeredAgent(call, start.agent);
   if (typeof start.input !== 'string' && start.input.length > maxParts)
     throw new Problem('bad-body', { errors: [{ path: 'input', expected: `at most ${maxParts}` }] });
-  const session = await sessionId(caller, start.session);
+  const session = await sessionOf(call, start.session);
   const named = { ...start, session: start.session && session };
   if (start.id !== undefined) {
     const known = await runs.status(start.id);
@@ -56,6 +56,14 @@ export async function startRun<U extends Caller>(
     ...(traceparent !== undefined && /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(traceparent) ? { traceparent } : {}),
   });
   return created ? { created, run } : { created, run: await sameRun(call, run, named) };
+}
+
+/**
+ * The session that a caller means: one of theirs by its id, else one of theirs by the name they gave it. Another's id is a name like any.
+ */
+export async function sessionOf<U extends Caller>({ settings, caller }: Call<U>, name: string | undefined): Promise<string> {
+  const known = name === undefined ? undefined : await settings.runs.store.sessions.get(name);
+  return known !== undefined && isOwn(known, caller) ? known.id : sessionId(caller, name);
 }
 
 async function checkQueue<U extends Caller>({ settings: { runs, maxQueued }, caller }: Call<U>): Promise<void> {

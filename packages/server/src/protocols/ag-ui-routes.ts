@@ -1,11 +1,11 @@
 import type { z } from 'zod';
 import type { Caller } from '../caller.js';
-import { runId, sessionId } from '../ids.js';
+import { runId } from '../ids.js';
 import type { Call, Operation } from '../operation.js';
 import { operation } from '../operation.js';
 import { Problem } from '../problem.js';
 import { nameSchema } from '../schemas.js';
-import { offeredAgent, startRun } from '../start-run.js';
+import { offeredAgent, sessionOf, startRun } from '../start-run.js';
 import { AgUiTranslator } from './ag-ui-events.js';
 import type { RunAgentInput } from './ag-ui-input.js';
 import { agUiAnswers, agUiInput, runAgentInputSchema } from './ag-ui-input.js';
@@ -52,11 +52,11 @@ async function begun<U extends Caller>(call: Call<U>, body: RunAgentInput): Prom
 
 async function resumed<U extends Caller>(call: Call<U>, body: RunAgentInput): Promise<Leg> {
   await offeredAgent(call, call.params.agent ?? '');
-  return decideAll(call, await sessionId(call.caller, body.threadId), agUiAnswers(body));
+  return decideAll(call, await sessionOf(call, body.threadId), agUiAnswers(body));
 }
 
 /** A new message would wait behind the open question, and nobody would see why. */
-export async function refuseWhileWaiting<U extends Caller>({ settings, caller }: Call<U>, name: string): Promise<void> {
-  const session = await settings.runs.store.sessions.get(await sessionId(caller, name));
+export async function refuseWhileWaiting<U extends Caller>(call: Call<U>, name: string): Promise<void> {
+  const session = await call.settings.runs.store.sessions.get(await sessionOf(call, name));
   if (session?.status === 'waiting') throw new Problem('conflict', { detail: 'The conversation waits for a decision.' });
 }

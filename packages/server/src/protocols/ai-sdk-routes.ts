@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import type { Caller } from '../caller.js';
-import { runId, sessionId } from '../ids.js';
+import { runId } from '../ids.js';
 import type { Call, Operation } from '../operation.js';
 import { operation } from '../operation.js';
 import { nameSchema } from '../schemas.js';
 import type { SseMessage } from '../sse.js';
-import { offeredAgent, startRun } from '../start-run.js';
+import { offeredAgent, sessionOf, startRun } from '../start-run.js';
 import { refuseWhileWaiting } from './ag-ui-routes.js';
 import { UiMessageTranslator } from './ai-sdk-events.js';
 import { chatRequestSchema, chatWish } from './ai-sdk-input.js';
@@ -31,7 +31,7 @@ export function aiSdkOperations<U extends Caller>(): readonly Operation<U>[] {
         const { agent = '' } = call.params;
         const { id: chat } = call.body;
         const wish = chatWish(call.body);
-        const session = await sessionId(call.caller, chat);
+        const session = await sessionOf(call, chat);
         if (wish.kind === 'answer') {
           await offeredAgent(call, agent);
           return streamLeg(call, session, await decideAll(call, session, wish.answers));
@@ -54,7 +54,7 @@ export function aiSdkOperations<U extends Caller>(): readonly Operation<U>[] {
       handle: async (call) => {
         const { agent = '', chat = '' } = call.params;
         await offeredAgent(call, agent);
-        const session = await sessionId(call.caller, chat);
+        const session = await sessionOf(call, chat);
         const { items } = await call.settings.runs.list({ session, limit: 1 });
         const [run] = items;
         const isOver = run?.state === 'ended' && call.query.ended === undefined;

@@ -109,9 +109,9 @@ export function runOperations<U extends Caller>(): readonly Operation<U>[] {
       problems: [404, 409],
       handle: async (call) => {
         const { id } = await ownRun(call, call.params.run ?? '');
-        const outcome = outcomeOf(
-          await call.settings.runs.result(id, { waitMs: call.query.waitMs ?? 0, until: 'end', signal: call.request.signal }),
-        );
+        const { runs, timeoutMs } = call.settings;
+        const waitMs = Math.min(call.query.waitMs ?? 0, Math.floor(timeoutMs * 0.8));
+        const outcome = outcomeOf(await runs.result(id, { waitMs, until: 'end', signal: call.request.signal }));
         if (outcome === undefined) throw new Problem('conflict', { detail: 'The run has not ended.' });
         return json(outcomeView(outcome, call.show));
       },
