@@ -109,6 +109,7 @@ const tasks = {
   lint: (...parameters) => run('biome', 'check', ...(parameters.length > 0 ? parameters : ['.'])) || checks.arrows(),
   docs: () => build() || checks.docs(),
   bench: (...parameters) => build('test') || node('--enable-source-maps', '--expose-gc', 'test/dist/bench/main.js', ...parameters),
+  'bench:stores': (...parameters) => build('test') || node('--enable-source-maps', 'test/dist/bench-stores/main.js', ...parameters),
   'bench:security': (...parameters) => build('test') || node('--enable-source-maps', 'test/dist/security/main.js', ...parameters),
   evals: (...parameters) => build('test') || node('--enable-source-maps', 'test/dist/evals/main.js', ...parameters),
   soak: (...parameters) => build('test') || node('--enable-source-maps', '--expose-gc', 'test/dist/soak/main.js', ...parameters),
