@@ -1,4 +1,5 @@
 import { durableClient } from '@guardloop/durable';
+import { durableConformance } from '@guardloop/durable/conformance';
 import { dbosEngine } from '@guardloop/durable/dbos';
 import { postgresStore } from '@guardloop/store-postgres';
 import { auditLog } from '@guardloop/testing';
@@ -14,8 +15,26 @@ const postgres = () => {
   return server;
 };
 
-describe.skipIf(skipsPostgres)('DBOS on PostgreSQL', { timeout: 180_000 }, () => {
-  let databases = 0;
+let databases = 0;
+beforeAll(async () => {
+  if (!skipsPostgres) server = await startPostgres();
+}, 120_000);
+afterAll(() => server?.remove(), 60_000);
+
+describe.skipIf(skipsPostgres)('DBOS', () => {
+  // DBOS's tables are made once: each test is an application of its own.
+  durableConformance('DBOS, PostgreSQL', () => {
+    databases += 1;
+    const name = `suite${databases}`;
+    const { connectionString } = postgres();
+    return {
+      openStore: () => postgresStore({ connectionString, schema: name, connections: 4 }),
+      openEngine: () => dbosEngine({ databaseUrl: connectionString, application: name, pollMs: 50 }),
+    };
+  });
+});
+
+describe.skipIf(skipsPostgres)('workers of DBOS in processes of their own', { timeout: 180_000 }, () => {
   let database = '';
   let settings: WorkerSettings;
   let ledger: ReturnType<typeof openLedger>;
@@ -26,10 +45,6 @@ describe.skipIf(skipsPostgres)('DBOS on PostgreSQL', { timeout: 180_000 }, () =>
     const engine = dbosEngine({ databaseUrl: connectionString });
     return { store, engine, runs: durableClient({ store, engine }) };
   };
-  beforeAll(async () => {
-    server = await startPostgres();
-  }, 120_000);
-  afterAll(() => server?.remove());
   beforeEach(() => {
     databases += 1;
     database = `fleet${databases}`;
@@ -43,7 +58,7 @@ describe.skipIf(skipsPostgres)('DBOS on PostgreSQL', { timeout: 180_000 }, () =>
     await fleet.runs.close();
     await fleet.store.close();
     ledger.remove();
-  });
+  }, 60_000);
 
   const countWorkflows = (where: string) =>
     Number(postgres().sql(`select count(*) from dbos.workflow_status where name = 'advance' and ${where}`, database));
@@ -115,7 +130,10 @@ describe.skipIf(skipsPostgres)('DBOS on PostgreSQL', { timeout: 180_000 }, () =>
     const worker = await startWorker(settings);
     await worker.stop();
     const again = await fleet.runs.submit('desk', 'work 5');
-    postgres().sql(`update dbos.workflow_status set recovery_attempts = 2000 where workflow_uuid like '${again.run.id}:%'`, database);
+    postgres().sql(
+      `update dbos.workflow_status set recovery_attempts = 2000 where workflow_uuid like 'guardloop:${again.run.id}:%'`,
+      database,
+    );
     await startWorker({ ...settings, name: 'two' });
     expect((await fleet.runs.result(again.run.id)).status).toBe('completed');
     await until(() => countWorkflows(`status = 'SUCCESS' and recovery_attempts > 2000`) === 1);
@@ -153,8 +171,8 @@ describe.skipIf(skipsPostgres)('DBOS on PostgreSQL', { timeout: 180_000 }, () =>
       abandons: false,
     });
     await Promise.all([engine.kick(run), engine.kick(run), engine.kick(run)]);
-    expect(countWorkflows(`workflow_uuid like 'lost:%'`)).toBe(1);
-    expect(countWorkflows(`workflow_uuid like 'lost:%' and status = 'DELAYED'`)).toBe(1);
+    expect(countWorkflows(`workflow_uuid like 'guardloop:lost:%'`)).toBe(1);
+    expect(countWorkflows(`workflow_uuid like 'guardloop:lost:%' and status = 'DELAYED'`)).toBe(1);
     await store.runs.update('lost', run.version, { dueAt: await store.now() });
     expect((await fleet.runs.result('lost')).status).toBe('completed');
   });

@@ -1,5 +1,8 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { durableClient } from '@guardloop/durable';
+import { durableConformance } from '@guardloop/durable/conformance';
 import { restateEngine } from '@guardloop/durable/restate';
 import { sqliteStore } from '@guardloop/store-sqlite';
 import { auditLog } from '@guardloop/testing';
@@ -15,8 +18,26 @@ const restate = () => {
   return server;
 };
 
-describe.skipIf(skipsRestate)('Restate', { timeout: 180_000 }, () => {
-  let nth = 0;
+let nth = 0;
+beforeAll(async () => {
+  if (!skipsRestate) server = await startRestate();
+}, 120_000);
+afterAll(() => server?.remove(), 60_000);
+
+describe.skipIf(skipsRestate)('Restate', () => {
+  durableConformance('Restate, SQLite', () => {
+    nth += 1;
+    const service = `suite${nth}`;
+    const folder = mkdtempSync(join(tmpdir(), 'guardloop-restate-suite-'));
+    return {
+      openStore: () => sqliteStore({ file: join(folder, 'runs.db'), pollMs: 20 }),
+      openEngine: () => restateEngine({ ingressUrl: restate().ingressUrl, adminUrl: restate().adminUrl, service }),
+      close: () => rmSync(folder, { recursive: true, force: true }),
+    };
+  });
+});
+
+describe.skipIf(skipsRestate)('workers of Restate in processes of their own', { timeout: 180_000 }, () => {
   let service = '';
   let settings: WorkerSettings;
   let ledger: ReturnType<typeof openLedger>;
@@ -27,10 +48,6 @@ describe.skipIf(skipsRestate)('Restate', { timeout: 180_000 }, () => {
     const engine = restateEngine({ ingressUrl: restate().ingressUrl, service });
     return { store, engine, runs: durableClient({ store, engine }) };
   };
-  beforeAll(async () => {
-    server = await startRestate();
-  }, 120_000);
-  afterAll(() => server?.remove());
   beforeEach(() => {
     nth += 1;
     service = `fleet${nth}`;
@@ -45,7 +62,7 @@ describe.skipIf(skipsRestate)('Restate', { timeout: 180_000 }, () => {
     await fleet.runs.close();
     await fleet.store.close();
     ledger.remove();
-  });
+  }, 60_000);
 
   const begun = (tool: number) => until(() => ledger.lines().filter(({ word }) => word === 'start').length >= tool);
   const invocations = () => restate().query(`select * from sys_invocation where target_service_name like '${service}.%'`);

@@ -1,6 +1,6 @@
 import type { RunRecord } from '@guardloop/store';
 import { describe, expect, it } from 'vitest';
-import { applicationVersion, kickId, kickOptions, runOfKick } from './dbos/kicks.js';
+import { kickId, kickOptions, runOfKick } from './dbos/kicks.js';
 import { dbosEngine } from './dbos.js';
 
 const record = (change: Partial<RunRecord> = {}): RunRecord => ({
@@ -29,6 +29,7 @@ describe('dbosEngine', () => {
       [{ databaseUrl, polMs: 5 }, /no option `polMs`.*pollMs/],
       [{ databaseUrl, pollMs: 1 }, /`pollMs` is 1/],
       [{ databaseUrl, schema: '' }, /`schema`/],
+      [{ databaseUrl, application: 'a:b' }, /`application`/],
       [{ databaseUrl, logger: 'console' }, /`logger`/],
       [{ databaseUrl, keepMs: Number.NaN }, /`keepMs`/],
     ];
@@ -50,34 +51,34 @@ describe('dbosEngine', () => {
 
 describe('what DBOS is told of a run', () => {
   it('is its id, version, queue and priority, for workers that read this log', () => {
-    expect(kickOptions(record({ priority: 7 }))).toEqual({
+    expect(kickOptions('shop', record({ priority: 7 }))).toEqual({
       workflowName: 'advance',
       workflowClassName: 'guardloop',
-      queueName: 'guardloop:default',
-      workflowID: 'r1:3',
-      appVersion: applicationVersion,
+      queueName: 'shop:default',
+      workflowID: 'shop:r1:3',
+      appVersion: 'shop-log-1',
       priority: 7,
     });
-    expect(JSON.stringify(kickOptions(record()))).not.toContain('planted');
+    expect(JSON.stringify(kickOptions('shop', record()))).not.toContain('planted');
   });
 
   it('delays by how long the record is ahead of its own change, whatever the clock of this process says', () => {
-    expect(kickOptions(record({ dueAt: 65_000 }))?.delaySeconds).toBe(60);
-    expect(kickOptions(record({ dueAt: 4_000 }))?.delaySeconds).toBeUndefined();
+    expect(kickOptions('shop', record({ dueAt: 65_000 }))?.delaySeconds).toBe(60);
+    expect(kickOptions('shop', record({ dueAt: 4_000 }))?.delaySeconds).toBeUndefined();
   });
 
   it('keeps priorities within what DBOS takes', () => {
-    expect(kickOptions(record({ priority: -5 }))?.priority).toBe(0);
-    expect(kickOptions(record({ priority: Number.MAX_SAFE_INTEGER }))?.priority).toBe(2 ** 31 - 1);
+    expect(kickOptions('shop', record({ priority: -5 }))?.priority).toBe(0);
+    expect(kickOptions('shop', record({ priority: Number.MAX_SAFE_INTEGER }))?.priority).toBe(2 ** 31 - 1);
   });
 
   it('names no run whose id PostgreSQL cannot hold', () => {
-    expect(kickOptions(record({ id: 'r\u0000' }))).toBeUndefined();
-    expect(kickOptions(record({ queue: 'q\ud800' }))).toBeUndefined();
-    expect(kickOptions(record({ id: 'r😀' }))).toBeDefined();
+    expect(kickOptions('shop', record({ id: 'r\u0000' }))).toBeUndefined();
+    expect(kickOptions('shop', record({ queue: 'q\ud800' }))).toBeUndefined();
+    expect(kickOptions('shop', record({ id: 'r😀' }))).toBeDefined();
   });
 
   it('gives the run back from the id of its kick, also where the run has colons', () => {
-    for (const id of ['r1', 'a:b:7', ':']) expect(runOfKick(kickId({ id, version: 12 }))).toBe(id);
+    for (const id of ['r1', 'a:b:7', ':']) expect(runOfKick('shop', kickId('shop', { id, version: 12 }))).toBe(id);
   });
 });

@@ -12,6 +12,7 @@ import { lookInterval } from './look-interval.js';
 import type { Places } from './places.js';
 import { openPlaces } from './places.js';
 import { invalid, OptionReader } from './read-options.js';
+import { isWellFormed } from './well-formed.js';
 
 export type { DbosLogger } from './dbos/settings.js';
 
@@ -20,7 +21,7 @@ export interface DbosOptions {
   readonly databaseUrl: string;
   /** Schema of DBOS's tables. Default `dbos`. */
   readonly schema?: string | undefined;
-  /** DBOS's name for the application: those of one name share kicks. Default `guardloop`. */
+  /** DBOS's name for the application: those of one name share kicks, others know nothing of them. Without `:`. Default `guardloop`. */
   readonly application?: string | undefined;
   /** How often a worker asks for kicks, milliseconds, 10 to 60,000. Default 200: a kick reaches an idle worker after 100 on average. */
   readonly pollMs?: number | undefined;
@@ -50,13 +51,18 @@ function readSettings(options: DbosOptions): DbosSettings {
   return {
     databaseUrl,
     schema: reader.text('schema', 63) ?? 'dbos',
-    application: reader.text('application', 200) ?? 'guardloop',
+    application: readApplication(reader),
     pollMs: reader.number('pollMs', { least: 10, most: 60_000 }) ?? 200,
     lookMs: reader.number('lookMs', { least: 50, most: 60_000 }),
     keepMs: reader.number('keepMs', { least: 1_000 }) ?? 3_600_000,
     kickMs: reader.number('kickMs', { least: 1, most: 600_000 }) ?? 5_000,
     logger: options.logger ?? silent,
   };
+}
+
+function readApplication(reader: OptionReader<(typeof names)[number]>): string {
+  const application = reader.text('application', 100) ?? 'guardloop';
+  return application.includes(':') || !isWellFormed(application) ? reader.refuse('application', 'Give a name without `:`.') : application;
 }
 
 /** No worker has been started yet: one that starts looks for what is due. SQLSTATE: no such database, schema, table. */
@@ -92,7 +98,7 @@ export function dbosEngine(options: DbosOptions): Engine {
   };
 
   const enqueue = async (run: RunRecord): Promise<void> => {
-    const kick = kickOptions(run);
+    const kick = kickOptions(settings.application, run);
     if (kick === undefined) return;
     try {
       await (await connect()).enqueue<(run: string, queue: string) => Promise<void>>(kick, run.id, run.queue);

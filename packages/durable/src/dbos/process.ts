@@ -53,8 +53,8 @@ async function start(settings: DbosSettings, member: Member): Promise<Launch> {
     systemDatabaseUrl: settings.databaseUrl,
     systemDatabaseSchemaName: settings.schema,
     executorID: member.owner,
-    applicationVersion,
-    listenQueues: member.queues.map(queueName),
+    applicationVersion: applicationVersion(settings.application),
+    listenQueues: member.queues.map((queue) => queueName(settings.application, queue)),
     logger: settings.logger,
   });
   try {
@@ -76,7 +76,11 @@ async function registerQueues(settings: DbosSettings, members: Iterable<Member>)
   const places = new Map<string, number>();
   for (const { queues, concurrency } of members) for (const queue of queues) places.set(queue, (places.get(queue) ?? 0) + concurrency);
   for (const [queue, workerConcurrency] of places)
-    await DBOS.registerQueue(queueName(queue), { workerConcurrency, minPollingIntervalMs: settings.pollMs, onConflict: 'always_update' });
+    await DBOS.registerQueue(queueName(settings.application, queue), {
+      workerConcurrency,
+      minPollingIntervalMs: settings.pollMs,
+      onConflict: 'always_update',
+    });
 }
 
 /** Enters a worker. What it gives takes the worker out again, and settles when nothing of it is under way. */

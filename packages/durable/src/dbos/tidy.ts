@@ -22,13 +22,15 @@ const sweepMs = 60_000;
  * worker seems dead if the oldest workflow that it holds is older than a lease, and the run of that workflow is leased to nobody, at two looks
  * in a row. A wrong guess costs one call: the store's claim lets nobody take a run twice, and DBOS's own fence lets one end be noted.
  */
-export function findStale({ member, isHere }: Tidying): () => Promise<void> {
+function findStale({ settings, member, isHere }: Tidying): () => Promise<void> {
   let suspected = new Set<string>();
   return async () => {
     const { store, leaseMs } = member;
+    const { application: applicationName } = settings;
     const now = await store.now();
     const held = await DBOS.listWorkflows({
       workflowName,
+      applicationName,
       status: 'PENDING',
       dequeuedBefore: isoOf(now - leaseMs),
       limit: pageSize,
@@ -46,7 +48,7 @@ export function findStale({ member, isHere }: Tidying): () => Promise<void> {
     for (const [executor, workflows] of byExecutor) {
       const [oldest] = workflows;
       if (oldest === undefined) continue;
-      const run = await store.runs.get(runOfKick(oldest.workflowID));
+      const run = await store.runs.get(runOfKick(applicationName, oldest.workflowID));
       if (run?.state === 'running' && run.lease !== undefined && run.lease.until > now) continue;
       const mark = JSON.stringify([executor, oldest.workflowID]);
       if (before.has(mark)) await putBack(workflows);
@@ -64,10 +66,11 @@ async function putBack(workflows: readonly WorkflowStatus[]): Promise<void> {
 }
 
 /** Deletes the rows of workflows that ended more than `keepMs` ago, at most 5,000 at a time. */
-async function deleteDone(keepMs: number): Promise<void> {
+async function deleteDone({ application: applicationName, keepMs }: DbosSettings): Promise<void> {
   for (let page = 0; page < 10; page += 1) {
     const done = await DBOS.listWorkflows({
       workflowName,
+      applicationName,
       status: [...ended],
       completedBefore: isoOf(Date.now() - keepMs),
       limit: pageSize,
@@ -98,7 +101,7 @@ export function keepTidy(tidying: Tidying): () => Promise<void> {
       if (isStopped) return;
       await lookForStale().catch(() => undefined);
       if (performance.now() - sweptAt < Math.min(sweepMs, settings.keepMs)) continue;
-      await deleteDone(settings.keepMs).catch(() => undefined);
+      await deleteDone(settings).catch(() => undefined);
       sweptAt = performance.now();
     }
   };
