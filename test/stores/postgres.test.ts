@@ -1,9 +1,4 @@
 // What only PostgreSQL does: connections that are lost, notifications, the server's clock, many processes.
-import type { ChildProcess } from 'node:child_process';
-import { spawn } from 'node:child_process';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import type { LogEvent } from '@guardloop/core';
 import { defineAgent, defineTool, run } from '@guardloop/core';
 import type { Store } from '@guardloop/store';
 import type { PostgresStoreOptions } from '@guardloop/store-postgres';
@@ -14,56 +9,23 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest
 import { z } from 'zod';
 import type { PostgresServer } from '../servers/postgres.js';
 import { postgresMissing, skipsPostgres, startPostgres } from '../servers/postgres.js';
+import { endChildren, startChild } from './processes.js';
+import { caller, expectRefusals, expectWholeRuns, failureOf, inputEvent, speaker, until } from './sessions.js';
 
-function input(seq: number, text = 'x'): LogEvent {
-  const label = { origin: 'user', integrity: 'trusted' } as const;
-  const items = [{ role: 'user', id: `r/i${seq}`, via: 'user', parts: [{ type: 'text', text }], label }] as const;
-  return { type: 'input.accept', seq, at: 1, run: 'r', agent: 'a', subject: 'r/input', revision: 0, items };
-}
-
-async function failureOf(work: Promise<unknown>): Promise<unknown> {
-  return work.then(
-    () => undefined,
-    (error: unknown) => error,
-  );
-}
-
-async function until(holds: () => Promise<boolean> | boolean): Promise<void> {
-  const deadline = Date.now() + 30_000;
-  while (!(await holds())) {
-    if (Date.now() > deadline) expect.fail(`this did not come to hold: ${holds}`);
-    await new Promise((resolve) => setTimeout(resolve, 10));
-  }
-}
-
-const speaker = () => defineAgent({ name: 'a', instructions: '', model: scriptedModel(() => say('ok')) });
-
-function withTool(text: string) {
-  const f = defineTool({ name: 'f', description: 'F.', input: z.object({}), execute: () => `f of ${text}` });
-  const model = scriptedModel((request) => (request.messages.at(-1)?.role === 'tool' ? say(`${text} done`) : callTool('f')));
-  return defineAgent({ name: 'a', instructions: '', model, tools: [f] });
-}
-
-/** Each run's events stand together, with both halves of every pair. */
-function expectWholeRuns(events: readonly LogEvent[], runs: number): void {
-  expect(auditLog({ version: 1, events })).toEqual([]);
-  const ids = events.map((event) => event.run);
-  const blocks = ids.filter((id, index) => id !== ids[index - 1]);
-  expect(new Set(blocks).size).toBe(blocks.length);
-  for (const type of ['run.end', 'tool.start', 'tool.end'] as const)
-    expect(events.filter((event) => event.type === type)).toHaveLength(runs);
+interface Outcome {
+  readonly status: string;
+  readonly code?: string;
 }
 
 describe.skipIf(skipsPostgres)(postgresMissing ?? 'postgresStore', () => {
   let server: PostgresServer;
   const opened: Store[] = [];
-  const children: ChildProcess[] = [];
   let schemas = 0;
   beforeAll(async () => {
     server = await startPostgres();
   }, 60_000);
   afterEach(async () => {
-    for (const child of children.splice(0)) child.kill('SIGKILL');
+    endChildren();
     for (const store of opened.splice(0)) await store.close();
   });
   afterAll(() => server?.remove());
@@ -76,20 +38,6 @@ describe.skipIf(skipsPostgres)(postgresMissing ?? 'postgresStore', () => {
     const store = postgresStore({ connectionString: server.connectionString, pollMs: 50, ...options });
     opened.push(store);
     return store;
-  }
-
-  async function start(task: object): Promise<{ next(): Promise<unknown>; go(): void }> {
-    const script = fileURLToPath(new URL('./postgres-child.mjs', import.meta.url));
-    const child = spawn(process.execPath, [script, JSON.stringify(task)], { stdio: ['pipe', 'pipe', 'inherit'] });
-    children.push(child);
-    const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-    const next = async (): Promise<unknown> => {
-      const line = await lines.next();
-      if (line.done) throw new Error(`The process ended before it told anything more (${child.exitCode}).`);
-      return JSON.parse(line.value);
-    };
-    expect(await next()).toBe('ready');
-    return { next, go: () => child.stdin.write('\n') };
   }
 
   describe('options', () => {
@@ -112,7 +60,7 @@ describe.skipIf(skipsPostgres)(postgresMissing ?? 'postgresStore', () => {
   describe('connections', () => {
     it('tells an unreachable server after its patience, without what was to be stored', async () => {
       const store = open({ connectionString: 'postgresql://postgres:secret@127.0.0.1:1/none', patienceMs: 100 });
-      const failure = await failureOf(store.append('s', [input(1, 'private')], 0));
+      const failure = await failureOf(store.append('s', [inputEvent(1, 'private')], 0));
       expect(failure).toMatchObject({
         code: 'STORE_FAILED',
         isRetryable: true,
@@ -134,7 +82,7 @@ describe.skipIf(skipsPostgres)(postgresMissing ?? 'postgresStore', () => {
       const pool = new Pool({ connectionString: server.socketConnectionString, max: 2 });
       const schema = newSchema();
       const store = postgresStore({ pool, schema, prepared: false });
-      await Promise.all(Array.from({ length: 10 }, (_, index) => run(withTool('x'), 'x', { session: { store, id: `s${index}` } })));
+      await Promise.all(Array.from({ length: 10 }, (_, index) => run(caller('x'), 'x', { session: { store, id: `s${index}` } })));
       await store.close();
       const { rows } = await pool.query(`select count(*)::int as count from ${schema}.sessions where status = 'completed'`);
       expect(rows).toEqual([{ count: 10 }]);
@@ -149,22 +97,22 @@ describe.skipIf(skipsPostgres)(postgresMissing ?? 'postgresStore', () => {
       other.watch(session, () => {
         told += 1;
       });
-      await store.append(session, [input(1)], 0);
+      await store.append(session, [inputEvent(1)], 0);
       await until(() => told > 0);
       for (let seq = 2; seq <= 5; seq += 1) {
         server.sql(
           "select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and backend_type = 'client backend'",
         );
         // An outcome that is not known is told; the tail says what was stored.
-        const failure = await failureOf(store.append(session, [input(seq)], seq - 1));
+        const failure = await failureOf(store.append(session, [inputEvent(seq)], seq - 1));
         if (failure !== undefined) {
           expect(failure).toMatchObject({ code: 'STORE_FAILED', isRetryable: true });
-          if ((await store.load(session, seq - 1)).length === 0) await store.append(session, [input(seq)], seq - 1);
+          if ((await store.load(session, seq - 1)).length === 0) await store.append(session, [inputEvent(seq)], seq - 1);
         }
       }
       expect(await other.load(session)).toHaveLength(5);
       const before = told;
-      await store.append(session, [input(6)], 5);
+      await store.append(session, [inputEvent(6)], 5);
       await until(() => told > before);
     }, 60_000);
   });
@@ -174,12 +122,12 @@ describe.skipIf(skipsPostgres)(postgresMissing ?? 'postgresStore', () => {
       const store = open({ schema: newSchema(), connections: 4 });
       const stored = new Map<string, number>();
       const open4 = Array.from({ length: 4 }, (_, index) => `s${index}`);
-      await Promise.all(open4.map((id) => store.append(id, [input(1), input(2)], 0)));
+      await Promise.all(open4.map((id) => store.append(id, [inputEvent(1), inputEvent(2)], 0)));
       let isStopped = false;
       const writing = open4.map(async (id) => {
         let last = 2;
         while (!isStopped) {
-          const failure = await failureOf(store.append(id, [input(last + 1), input(last + 2)], last));
+          const failure = await failureOf(store.append(id, [inputEvent(last + 1), inputEvent(last + 2)], last));
           if (failure === undefined) last += 2;
           else {
             expect(failure).toMatchObject({ code: 'STORE_FAILED', isRetryable: true });
@@ -198,7 +146,7 @@ describe.skipIf(skipsPostgres)(postgresMissing ?? 'postgresStore', () => {
         const events = await store.load(id);
         expect([last, last + 2]).toContain(events.length);
         expect(await store.sessions.get(id)).toMatchObject({ events: events.length });
-        await store.append(id, [input(events.length + 1)], events.length);
+        await store.append(id, [inputEvent(events.length + 1)], events.length);
       }
     }, 60_000);
 
@@ -246,10 +194,10 @@ describe.skipIf(skipsPostgres)(postgresMissing ?? 'postgresStore', () => {
       two.watch(undefined, (session) => told.push(session));
       // Until it listens, nothing is promised but that looks come; what comes first says that anything may have changed.
       await until(() => told.includes(undefined));
-      await one.append('s', [input(1)], 0);
+      await one.append('s', [inputEvent(1)], 0);
       await until(() => told.includes('s'));
       const odd = `${'ü'.repeat(900)}\u0000\ud800`;
-      await one.append(odd, [input(1)], 0);
+      await one.append(odd, [inputEvent(1)], 0);
       await until(() => told.includes(odd));
     });
 
@@ -263,7 +211,7 @@ describe.skipIf(skipsPostgres)(postgresMissing ?? 'postgresStore', () => {
       for (let seq = 1; seq <= 3; seq += 1) {
         await until(() => server.sql("select count(*) from pg_stat_activity where query like 'listen %'").trim() !== '0');
         const before = told;
-        await one.append('s', [input(seq)], seq - 1);
+        await one.append('s', [inputEvent(seq)], seq - 1);
         await until(() => told > before);
         server.sql("select pg_terminate_backend(pid) from pg_stat_activity where query like 'listen %'");
       }
@@ -301,24 +249,20 @@ describe.skipIf(skipsPostgres)(postgresMissing ?? 'postgresStore', () => {
       const schema = newSchema();
       const options = { connectionString: server.connectionString, schema };
       const store = open({ schema });
-      const settled = await Promise.allSettled(['A', 'B'].map((text) => run(withTool(text), text, { session: { store, id: 'one' } })));
-      const entered = settled.filter(({ status }) => status === 'fulfilled').length;
-      expect(entered).toBeGreaterThanOrEqual(1);
-      for (const each of settled) if (each.status === 'rejected') expect(['LOG_CONFLICT', 'RESUME_MISMATCH']).toContain(each.reason.code);
+      const settled = await Promise.allSettled(['A', 'B'].map((text) => run(caller(text), text, { session: { store, id: 'one' } })));
+      const entered = expectRefusals(
+        settled.map((each): Outcome => (each.status === 'fulfilled' ? each.value : { status: 'rejected', code: each.reason.code })),
+      );
       expectWholeRuns(await store.load('one'), entered);
       const started = await Promise.all([
-        ...['A', 'B', 'C'].map((text) => start({ options, session: 'several', text })),
-        ...['D', 'E', 'F'].map((text) => start({ options, session: 'queued', text, sessionOptions: { onConflict: 'queue' } })),
+        ...['A', 'B', 'C'].map((text) => startChild({ kind: 'run', postgres: options, session: 'several', text })),
+        ...['D', 'E', 'F'].map((text) =>
+          startChild({ kind: 'run', postgres: options, session: 'queued', text, sessionOptions: { onConflict: 'queue' } }),
+        ),
       ]);
       for (const child of started) child.go();
-      const outcomes = (await Promise.all(started.map((child) => child.next()))) as readonly {
-        readonly status: string;
-        readonly code?: string;
-      }[];
-      const completed = outcomes.slice(0, 3).filter(({ status }) => status === 'completed').length;
-      expect(completed).toBeGreaterThanOrEqual(1);
-      for (const { status, code } of outcomes.slice(0, 3))
-        if (status === 'rejected') expect(['LOG_CONFLICT', 'RESUME_MISMATCH']).toContain(code);
+      const outcomes = (await Promise.all(started.map((child) => child.next()))) as readonly Outcome[];
+      const completed = expectRefusals(outcomes.slice(0, 3));
       expect(outcomes.slice(3).map(({ status }) => status)).toEqual(['completed', 'completed', 'completed']);
       expectWholeRuns(await store.load('several'), completed);
       expectWholeRuns(await store.load('queued'), 3);
@@ -328,7 +272,7 @@ describe.skipIf(skipsPostgres)(postgresMissing ?? 'postgresStore', () => {
       const schema = newSchema();
       const options = { connectionString: server.connectionString, schema };
       const started = await Promise.all(
-        Array.from({ length: 6 }, (_, index) => start({ options, session: `s${index}`, text: `${index}` })),
+        Array.from({ length: 6 }, (_, index) => startChild({ kind: 'run', postgres: options, session: `s${index}`, text: `${index}` })),
       );
       for (const child of started) child.go();
       const outcomes = await Promise.all(started.map((child) => child.next()));

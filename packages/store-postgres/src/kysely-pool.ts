@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { PostgresPool, PostgresPoolClient } from 'kysely';
 import type { CustomTypesConfig, Pool, PoolClient } from 'pg';
 import { types } from 'pg';
@@ -15,11 +14,13 @@ const numbers: CustomTypesConfig = {
 const mostNames = 200;
 const statementNames = new Map<string, string>();
 
-/** By its text, since other copies of this package may use the same connection. */
+/** Other copies of this package may use the same connection. */
+const copy = crypto.randomUUID().slice(0, 8);
+
 function nameOf(text: string): string | undefined {
   const known = statementNames.get(text);
   if (known !== undefined || statementNames.size >= mostNames) return known;
-  const name = `guardloop_${createHash('sha256').update(text).digest('hex').slice(0, 40)}`;
+  const name = `guardloop_${copy}_${statementNames.size}`;
   statementNames.set(text, name);
   return name;
 }

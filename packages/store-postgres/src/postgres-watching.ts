@@ -1,4 +1,3 @@
-import { randomUUID } from 'node:crypto';
 import { Watchers } from '@guardloop/store';
 import type { Watching } from '@guardloop/store/sql';
 import type { ClientBase, Pool, PoolConfig } from 'pg';
@@ -17,7 +16,7 @@ interface ListeningClient extends ClientBase {
 /** Own changes are told at once, those of others by LISTEN and NOTIFY, and now and then everything is told, in case a notification was lost. */
 export class PostgresWatching implements Watching {
   readonly #watchers = new Watchers();
-  readonly #writer = randomUUID();
+  readonly #writer = crypto.randomUUID();
   readonly #channel: string;
   #listening: Listening | undefined;
   #unsent = new Set<string | undefined>();

@@ -1,17 +1,20 @@
-// A process of its own for the tests beside it: `node child.test.mjs <task as JSON>`. Says `ready`, waits for a line, does it, and prints what came of it.
+// A process of its own for the tests beside it: `node child.mjs <task as JSON>`. Says `ready`, waits for a line, does it, and prints what came of it.
+import { createRequire } from 'node:module';
 import { createInterface } from 'node:readline';
 import { defineAgent, defineTool, run } from '@guardloop/core';
+import { postgresStore } from '@guardloop/store-postgres';
+import { sqliteStore } from '@guardloop/store-sqlite';
 import { callTool, say, scriptedModel } from '@guardloop/testing';
-import Database from 'libsql';
 import { z } from 'zod';
-import { sqliteStore } from '../dist/index.js';
 
 const task = JSON.parse(process.argv[2] ?? '{}');
 const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
 const tell = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
+const open = () => (task.postgres ? postgresStore(task.postgres) : sqliteStore(task.sqlite));
 
-/** Takes the write lock, tells so, and lets go at the next line. */
+/** Takes the write lock of a SQLite file, tells so, and lets go at the next line. */
 async function lock() {
+  const Database = createRequire(import.meta.resolve('@guardloop/store-sqlite'))('libsql');
   const connection = new Database(task.file, { timeout: 5_000 });
   connection.exec('begin immediate');
   tell('locked');
@@ -23,13 +26,14 @@ async function lock() {
 
 /** One run with a tool call. */
 async function runOnce() {
-  const store = sqliteStore({ file: task.file, ...task.options });
-  const f = defineTool({ name: 'f', description: 'F.', input: z.object({}), execute: () => `f of ${task.text}` });
-  const model = scriptedModel((request) => (request.messages.at(-1)?.role === 'tool' ? say(`${task.text} done`) : callTool('f')));
+  const { text, session, sessionOptions } = task;
+  const store = open();
+  const f = defineTool({ name: 'f', description: 'F.', input: z.object({}), execute: () => `f of ${text}` });
+  const model = scriptedModel((request) => (request.messages.at(-1)?.role === 'tool' ? say(`${text} done`) : callTool('f')));
   const agent = defineAgent({ name: 'a', instructions: '', model, tools: [f] });
   try {
-    const result = await run(agent, task.text, { session: { store, id: task.session, ...task.sessionOptions } });
-    return { status: result.status, events: result.log.events.length };
+    const { status } = await run(agent, text, { session: { store, id: session, ...sessionOptions } });
+    return { status };
   } catch (error) {
     return { status: 'rejected', code: error.code };
   } finally {
@@ -39,12 +43,12 @@ async function runOnce() {
 
 /** One append, as its outcome. */
 async function append() {
-  const store = sqliteStore({ file: task.file, ...task.options });
+  const store = open();
   const outcome = await store.append(task.session, task.events, task.events[0].seq - 1).then(
     () => ({ status: 'stored' }),
-    (error) => ({ status: 'rejected', code: error.code, message: error.message, isRetryable: error.isRetryable }),
+    ({ code, message, isRetryable }) => ({ status: 'rejected', code, message, isRetryable }),
   );
-  await store.close().catch(() => {});
+  await store.close();
   return outcome;
 }
 

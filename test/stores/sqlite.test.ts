@@ -1,71 +1,35 @@
 // Several processes on one file: what the suite of conformance, in one process, cannot see.
-import type { ChildProcess } from 'node:child_process';
-import { spawn } from 'node:child_process';
-import { chmodSync, chownSync, mkdtempSync, rmSync, statSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import type { LogEvent } from '@guardloop/core';
 import { defineAgent, run } from '@guardloop/core';
+import { sqliteStore } from '@guardloop/store-sqlite';
 import { auditLog, say, scriptedModel } from '@guardloop/testing';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { sqliteStore } from './index.js';
+import { endChildren, startChild } from './processes.js';
+import { expectRefusals, expectWholeRuns, inputEvent, speaker } from './sessions.js';
 
-const script = fileURLToPath(new URL('./child.test.mjs', import.meta.url));
 let folder = '';
 let file = '';
-const children: ChildProcess[] = [];
 beforeEach(() => {
   folder = mkdtempSync(join(tmpdir(), 'guardloop-sqlite-'));
   file = join(folder, 'store.db');
 });
 afterEach(() => {
-  for (const child of children.splice(0)) child.kill('SIGKILL');
+  endChildren();
   rmSync(folder, { recursive: true, force: true });
 });
 
-interface Child {
-  /** The next thing it tells. */
-  next(): Promise<unknown>;
-  /** Lets it go on. */
-  go(): void;
-}
-
-async function start(task: object, account: { readonly uid?: number } = {}): Promise<Child> {
-  const child = spawn(process.execPath, [script, JSON.stringify(task)], { stdio: ['pipe', 'pipe', 'inherit'], ...account });
-  children.push(child);
-  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
-  const next = async (): Promise<unknown> => {
-    const line = await lines.next();
-    if (line.done) throw new Error(`The process ended before it told anything more (${child.exitCode}).`);
-    return JSON.parse(line.value);
-  };
-  expect(await next()).toBe('ready');
-  return { next, go: () => child.stdin.write('\n') };
-}
-
-const speaker = () => defineAgent({ name: 'a', instructions: '', model: scriptedModel(() => say('ok')) });
-
-function inputs(first: number, count: number, text = 'x'): readonly LogEvent[] {
-  const label = { origin: 'user', integrity: 'trusted' } as const;
-  return Array.from({ length: count }, (_, index) => ({
-    type: 'input.accept',
-    seq: first + index,
-    at: 1,
-    run: 'r',
-    agent: 'a',
-    subject: 'r/input',
-    revision: 0,
-    items: [{ role: 'user', id: `r/i${first + index}`, via: 'user', parts: [{ type: 'text', text }], label }],
-  }));
+interface Outcome {
+  readonly status: string;
+  readonly code?: string;
 }
 
 describe('S126: a file that others use too', () => {
   it('S126: twenty runs that start at once while another process holds the lock all succeed, and the event loop goes on', async () => {
     const store = sqliteStore({ file });
     await store.now();
-    const holder = await start({ kind: 'lock', file });
+    const holder = await startChild({ kind: 'lock', file });
     holder.go();
     expect(await holder.next()).toBe('locked');
     let ticks = 0;
@@ -90,7 +54,7 @@ describe('S126: a file that others use too', () => {
   it('S126: a lock that outlasts the patience is STORE_FAILED that can be tried again, and nothing was run', async () => {
     const store = sqliteStore({ file, busyMs: 200 });
     await store.now();
-    const holder = await start({ kind: 'lock', file });
+    const holder = await startChild({ kind: 'lock', file });
     holder.go();
     await holder.next();
     const running = run(speaker(), 'x', { session: { store, id: 's' } });
@@ -108,7 +72,7 @@ describe('S126: a file that others use too', () => {
 
   it('S126: a lock that comes later fails the run, which still holds the answer', async () => {
     const store = sqliteStore({ file, busyMs: 200 });
-    const holder = await start({ kind: 'lock', file });
+    const holder = await startChild({ kind: 'lock', file });
     const agent = defineAgent({
       name: 'a',
       instructions: '',
@@ -131,7 +95,7 @@ describe('S126: a file that others use too', () => {
 
   it('S126: ten processes that begin on a file that is not there all make a run of theirs', async () => {
     const started = await Promise.all(
-      Array.from({ length: 10 }, (_, index) => start({ kind: 'run', file, session: `s${index}`, text: `text ${index}` })),
+      Array.from({ length: 10 }, (_, index) => startChild({ kind: 'run', sqlite: { file }, session: `s${index}`, text: `text ${index}` })),
     );
     for (const child of started) child.go();
     const results = await Promise.all(started.map((child) => child.next()));
@@ -145,51 +109,36 @@ describe('S126: a file that others use too', () => {
 
 describe('S125: two processes that run on one session at once', () => {
   it('S125: of all that start together one enters, or they queue; no event is lost or mixed', async () => {
-    const task = { kind: 'run', file, session: 'shared' };
-    const refused = await Promise.all(['A', 'B', 'C'].map((text) => start({ ...task, text })));
+    const task = { kind: 'run', sqlite: { file }, session: 'shared' };
+    const refused = await Promise.all(['A', 'B', 'C'].map((text) => startChild({ ...task, text })));
     for (const child of refused) child.go();
-    const outcomes = (await Promise.all(refused.map((child) => child.next()))) as readonly {
-      readonly status: string;
-      readonly code?: string;
-    }[];
-    const completed = outcomes.filter(({ status }) => status === 'completed').length;
-    expect(completed).toBeGreaterThanOrEqual(1);
-    for (const { status, code } of outcomes) if (status === 'rejected') expect(['LOG_CONFLICT', 'RESUME_MISMATCH']).toContain(code);
+    const completed = expectRefusals((await Promise.all(refused.map((child) => child.next()))) as readonly Outcome[]);
     const store = sqliteStore({ file });
     expectWholeRuns(await store.load('shared'), completed);
     const queued = await Promise.all(
-      ['D', 'E', 'F'].map((text) => start({ ...task, text, session: 'queued', sessionOptions: { onConflict: 'queue' } })),
+      ['D', 'E', 'F'].map((text) => startChild({ ...task, text, session: 'queued', sessionOptions: { onConflict: 'queue' } })),
     );
     for (const child of queued) child.go();
-    const ends = (await Promise.all(queued.map((child) => child.next()))) as readonly { readonly status: string }[];
+    const ends = (await Promise.all(queued.map((child) => child.next()))) as readonly Outcome[];
     expect(ends.map(({ status }) => status)).toEqual(['completed', 'completed', 'completed']);
     expectWholeRuns(await store.load('queued'), 3);
     await store.close();
   }, 60_000);
 });
 
-/** Each run's events stand together, with both halves of every pair. */
-function expectWholeRuns(events: readonly LogEvent[], runs: number): void {
-  expect(auditLog({ version: 1, events })).toEqual([]);
-  const ids = events.map((event) => event.run);
-  const blocks = ids.filter((id, index) => id !== ids[index - 1]);
-  expect(new Set(blocks).size).toBe(blocks.length);
-  expect(events.filter(({ type }) => type === 'run.end')).toHaveLength(runs);
-  expect(events.filter(({ type }) => type === 'tool.start')).toHaveLength(runs);
-  expect(events.filter(({ type }) => type === 'tool.end')).toHaveLength(runs);
-}
-
 describe('a file that cannot be written', () => {
   it('says that it is read-only', async () => {
     const store = sqliteStore({ file });
-    await store.append('s', inputs(1, 1), 0);
+    await store.append('s', [inputEvent(1)], 0);
     await store.close();
     const isRoot = process.getuid?.() === 0;
-    if (isRoot) chownSync(folder, 0, 0);
     chmodSync(folder, 0o555);
     for (const each of ['store.db', 'store.db-wal', 'store.db-shm']) chmodIfThere(join(folder, each), 0o444);
     // Root may write everywhere.
-    const child = await start({ kind: 'append', file, session: 's', events: inputs(2, 1) }, isRoot ? { uid: 65_534 } : {});
+    const child = await startChild(
+      { kind: 'append', sqlite: { file }, session: 's', events: [inputEvent(2)] },
+      isRoot ? { uid: 65_534 } : {},
+    );
     child.go();
     expect(await child.next()).toMatchObject({
       status: 'rejected',
