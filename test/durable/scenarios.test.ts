@@ -1,7 +1,7 @@
 import type { Agent, JsonValue, LogEvent, ModelRequest } from '@guardloop/core';
 import { allow, defineAgent, defineGuardrail, defineTool, handoff } from '@guardloop/core';
 import type { Durable, DurableClient, DurableResult, Registry } from '@guardloop/durable';
-import { durable } from '@guardloop/durable';
+import { durable, embeddedEngine } from '@guardloop/durable';
 import type { Store } from '@guardloop/store';
 import { memoryStore } from '@guardloop/store';
 import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
@@ -15,7 +15,7 @@ const quick = { upkeepMs: 20, retry: { firstMs: 20, mostMs: 200 } };
 
 /** A process that runs these agents over the store; closed with the test. */
 function processOf(store: Store, agents: { readonly [name: string]: unknown }): DurableClient & Pick<Durable<Registry>, 'worker'> {
-  const runs = durable({ ...quick, store, agents: agents as Registry });
+  const runs = durable({ ...quick, store, engine: embeddedEngine({ pollMs: 20 }), agents: agents as Registry });
   onTestFinished(() => runs.close({ graceMs: 0 }));
   return runs as unknown as DurableClient & Pick<Durable<Registry>, 'worker'>;
 }

@@ -1,4 +1,5 @@
 import type { Store } from '@guardloop/store';
+import { onAbort } from './on-abort.js';
 
 /** A watcher looks again after so long, whatever it was told. */
 const netMs = 2_000;
@@ -20,14 +21,14 @@ export class Changes {
   async next(ms = Number.POSITIVE_INFINITY, signal?: AbortSignal): Promise<void> {
     if (!this.hasChanged && !signal?.aborted) {
       await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, Math.min(ms, netMs));
+        const timer = setTimeout(() => done(), Math.min(ms, netMs));
         const done = (): void => {
           clearTimeout(timer);
-          signal?.removeEventListener('abort', done);
+          off?.();
           resolve();
         };
+        const off = signal && onAbort(signal, done);
         this.wake = done;
-        signal?.addEventListener('abort', done, { once: true });
       });
       this.wake = undefined;
     }
