@@ -78,6 +78,13 @@ describe('telemetry.model', () => {
   });
 });
 
+describe('telemetry.model of what is no model', () => {
+  it.each([undefined, null, 'gpt-5', { id: 'm' }])('is refused: %j', (model) => {
+    const { telemetry } = inMemory();
+    expect(() => telemetry.model(model as never)).toThrow('the first argument is no model');
+  });
+});
+
 describe('telemetry.tool', () => {
   const toolOf = (seen: (string | undefined)[]) =>
     defineTool({

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { defineAgent, defineTool, GuardloopError, resume, run, toolError, withRetry } from '@guardloop/core';
 import { attempts, callTool, failWith, say, scriptedModel, warn } from '@guardloop/testing';
 import { SpanKind, SpanStatusCode } from '@opentelemetry/api';
@@ -20,6 +21,16 @@ describe('the names', () => {
     const metrics = Object.values(metricNames).filter((name) => name.startsWith('gen_ai.'));
     expect(metrics.filter((name) => !known.has(name))).toEqual([]);
     expect(metrics).toHaveLength(3);
+  });
+});
+
+describe('the scope', () => {
+  it('is this package, of this version', async () => {
+    const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { readonly version: string };
+    const { spans } = await start('answer');
+    expect(spans().map(({ instrumentationScope: { name, version: of } }) => `${name} ${of}`)).toEqual(
+      spans().map(() => `@guardloop/otel ${version}`),
+    );
   });
 });
 

@@ -14,6 +14,15 @@ import { safely } from './safely.js';
 import type { Place } from './track.js';
 import { Verdicts } from './verdicts.js';
 
+/** Pieces of what is told whole later, or is nothing of the run's. */
+const unfollowed: ReadonlySet<RunEvent['type']> = new Set<RunEvent['type']>([
+  'turn.start',
+  'text.delta',
+  'reasoning.delta',
+  'tool.delta',
+  'observer.error',
+]);
+
 const scope = '@guardloop/otel';
 const version = '0.1.0';
 
@@ -49,6 +58,7 @@ export class Follower {
   }
 
   tell(event: RunEvent, place: Place): void {
+    if (unfollowed.has(event.type)) return;
     safely('following a run', () => this.follow(event, place));
   }
 
@@ -103,7 +113,7 @@ export class Follower {
       default:
         this.notice(track, event);
     }
-    runs.touch(track, event.at);
+    runs.touch(track, 'seq' in event ? event.at : track.lastAt);
   }
 
   /** What is no step of a run. */

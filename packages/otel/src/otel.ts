@@ -57,6 +57,16 @@ function readPlace(where: string, given: unknown, isPast: boolean): Place {
   };
 }
 
+function readModel(given: unknown): Model {
+  const { id, provider, stream } = (typeof given === 'object' && given !== null ? given : {}) as Partial<Model>;
+  if (typeof id !== 'string' || typeof provider !== 'string' || typeof stream !== 'function')
+    invalid(
+      'telemetry.model(…)',
+      `the first argument is no model, but ${given === null ? 'null' : typeof given}. Give what an adapter made, openai('gpt-5') for example.`,
+    );
+  return given as Model;
+}
+
 const nowhere: Place = { parent: undefined, conversation: undefined, isPast: false };
 
 /**
@@ -79,7 +89,7 @@ export function otel(options: OtelOptions = {}): Telemetry {
         const place = readPlace('telemetry.under(…)', given, false);
         return (event: RunEvent) => follower.tell(event, place);
       },
-      model: (model: Model): Model => follower.models.around(model),
+      model: (model: Model): Model => follower.models.around(readModel(model)),
       tool<T extends Tool<never, string, unknown, never>>(tool: T): T {
         return aroundTool(tool, { within: (execute, info) => follower.calls.within(execute, info) }) as unknown as T;
       },

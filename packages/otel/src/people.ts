@@ -12,8 +12,8 @@ interface Asked {
   readonly tool: string | undefined;
   readonly span: SpanContext | undefined;
 }
-/** What this process has asked and not heard of since: for the names of a wait that began here. */
-const mostAsked = 10_000;
+/** What this process has asked last and not heard of since: for the names of a wait that began here. */
+const mostAsked = 1_000;
 
 /** What people are asked. A wait is no open span: it is made when it is over, with its beginning. */
 export class People {

@@ -1,5 +1,5 @@
 import type { Attributes, Context, HrTime, Link, Span, SpanKind, Tracer } from '@opentelemetry/api';
-import { ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api';
+import { SpanStatusCode, trace } from '@opentelemetry/api';
 import { genAi } from './names.js';
 import { safely } from './safely.js';
 
@@ -84,6 +84,3 @@ export function endSpan(
   });
   safely('ending a span', () => span.end(timeOf(Math.max(at, startAt))));
 }
-
-/** A context in which this span is active, and nothing else. */
-export const contextUnder = (span: Parameters<typeof trace.setSpanContext>[1]): Context => trace.setSpanContext(ROOT_CONTEXT, span);
