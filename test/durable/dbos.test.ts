@@ -66,11 +66,12 @@ describe.skipIf(skipsPostgres)('workers of DBOS in processes of their own', { ti
 
   it('a run is taken over by a second process when the first is killed in a tool', async () => {
     const first = await startWorker(settings);
-    const { run } = await fleet.runs.submit('desk', 'look 4000');
+    const { run } = await fleet.runs.submit('desk', 'look 0');
     await begun(1);
     await startWorker({ ...settings, name: 'two' });
     first.kill('SIGKILL');
     await begun(2);
+    ledger.openGate();
     const result = await fleet.runs.result(run.id);
     expect(result.status).toBe('completed');
     if (result.status !== 'completed') return;
@@ -83,9 +84,10 @@ describe.skipIf(skipsPostgres)('workers of DBOS in processes of their own', { ti
 
   it('a worker that was frozen and wakes when its run was taken over starts no effect', async () => {
     const first = await startWorker({ ...settings, leaseMs: 1_000 });
-    const { run } = await fleet.runs.submit('desk', 'look 2500, work 10');
+    const { run } = await fleet.runs.submit('desk', 'look 0, work 10');
     await begun(1);
     first.kill('SIGSTOP');
+    ledger.openGate();
     await startWorker({ ...settings, name: 'two', leaseMs: 1_000 });
     expect((await fleet.runs.result(run.id)).status).toBe('completed');
     first.kill('SIGCONT');
@@ -97,9 +99,10 @@ describe.skipIf(skipsPostgres)('workers of DBOS in processes of their own', { ti
 
   it('PostgreSQL stopped as by a crash in the middle of a run and started again: the run goes on and ends, and the next one too', async () => {
     const worker = await startWorker(settings);
-    const { run } = await fleet.runs.submit('desk', 'look 1500, work 10');
+    const { run } = await fleet.runs.submit('desk', 'look 0, work 10');
     await begun(1);
     await postgres().stop('immediate');
+    ledger.openGate();
     await until(() => ledger.lines().some(({ word }) => word === 'end'));
     await postgres().start();
     const result = await fleet.runs.result(run.id);

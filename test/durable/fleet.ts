@@ -1,7 +1,7 @@
 // Workers in processes of their own, and what they have done.
 import type { ChildProcess } from 'node:child_process';
 import { spawn } from 'node:child_process';
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DbosOptions } from '@guardloop/durable/dbos';
@@ -84,6 +84,8 @@ export function openLedger() {
         return { word, key, worker };
       });
     },
+    /** Lets tools go that were called for 0 milliseconds. */
+    openGate: () => writeFileSync(`${file}.open`, ''),
     remove: () => rmSync(folder, { recursive: true, force: true }),
   };
 }

@@ -69,10 +69,13 @@ describe.skipIf(skipsRestate)('workers of Restate in processes of their own', { 
   const open = async () => (await invocations()).filter(({ status }) => status !== 'completed');
 
   it('brings a run to a worker, and holds the call while it goes on', async () => {
-    await startWorker(settings);
-    const { run } = await fleet.runs.submit('desk', 'look 1500, work 5');
+    const { ingressUrl, adminUrl } = restate();
+    // It does not look: what comes to it was brought.
+    await startWorker({ ...settings, restate: { ingressUrl, adminUrl, service, lookMs: 60_000 } });
+    const { run } = await fleet.runs.submit('desk', 'look 0, work 5');
     await begun(1);
     await until(async () => (await open()).length === 1);
+    ledger.openGate();
     const result = await fleet.runs.result(run.id);
     expect(result.status).toBe('completed');
     if (result.status === 'completed') expect(auditLog(result.log)).toEqual([]);
@@ -81,11 +84,12 @@ describe.skipIf(skipsRestate)('workers of Restate in processes of their own', { 
 
   it('a run is taken over by a second process when the first is killed in a tool, and no call stays with the dead one', async () => {
     const first = await startWorker(settings);
-    const { run } = await fleet.runs.submit('desk', 'look 4000');
+    const { run } = await fleet.runs.submit('desk', 'look 0');
     await begun(1);
     await startWorker({ ...settings, name: 'two' });
     first.kill('SIGKILL');
     await begun(2);
+    ledger.openGate();
     expect((await fleet.runs.result(run.id)).status).toBe('completed');
     expect(ledger.lines().map(({ worker }) => worker)).toEqual(['one', 'two', 'two']);
     await until(async () => (await open()).length === 0);
@@ -116,10 +120,12 @@ describe.skipIf(skipsRestate)('workers of Restate in processes of their own', { 
 
   it('a tool that takes longer than Restate holds a call is neither cut nor run twice', async () => {
     const { ingressUrl, adminUrl } = restate();
-    await startWorker({ ...settings, restate: { ingressUrl, adminUrl, service, holdMs: 1_000 } });
-    const { run } = await fleet.runs.submit('desk', 'work 6000');
+    await startWorker({ ...settings, restate: { ingressUrl, adminUrl, service, holdMs: 1_000, lookMs: 60_000 } });
+    const { run } = await fleet.runs.submit('desk', 'work 0');
     await begun(1);
-    await until(async () => (await open()).some(({ retry_count }) => Number(retry_count) > 1));
+    // Restate has let go of the call, has called anew, and was told that there is nothing to do.
+    await until(async () => (await invocations()).some(({ status }) => status === 'completed'));
+    ledger.openGate();
     expect((await fleet.runs.result(run.id)).status).toBe('completed');
     expect(ledger.lines().map(({ word }) => word)).toEqual(['start', 'end']);
     await until(async () => (await open()).length === 0);
@@ -127,9 +133,10 @@ describe.skipIf(skipsRestate)('workers of Restate in processes of their own', { 
 
   it('a server of Restate that crashes in the middle of a run and comes back: the run ends, and the next kick arrives', async () => {
     await startWorker(settings);
-    const { run } = await fleet.runs.submit('desk', 'look 1500, work 5');
+    const { run } = await fleet.runs.submit('desk', 'look 0, work 5');
     await begun(1);
     await restate().kill();
+    ledger.openGate();
     const lost = await fleet.runs.submit('desk', 'work 5');
     expect(lost.created).toBe(true);
     expect((await fleet.runs.result(lost.run.id)).status).toBe('completed');

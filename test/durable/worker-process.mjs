@@ -1,5 +1,5 @@
 // A worker in a process of its own. Settings come as JSON; what it does stands in the ledger, a line each: `start|end <tool's key> <worker>`.
-import { appendFileSync } from 'node:fs';
+import { appendFileSync, existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defineAgent, defineTool } from '@guardloop/core';
 import { durable } from '@guardloop/durable';
@@ -23,13 +23,14 @@ const tool = (id, flow, approval) =>
     approval,
     async execute({ ms }, { idempotencyKey }) {
       tell('start', idempotencyKey);
-      await sleep(ms);
+      if (ms === 0) while (!existsSync(`${ledger}.open`)) await sleep(20);
+      else await sleep(ms);
       tell('end', idempotencyKey);
       return `worked ${ms}`;
     },
   });
 const tools = [tool('look', { effect: 'read' }, false), tool('work', { effect: 'write' }, false), tool('ask', { effect: 'write' }, true)];
-// The user's text says which tools are called, one after another: `look 500, work 10`.
+// The user's text says which tools are called, one after another, and for how many milliseconds; 0: until the gate is open. `look 500, work 10`.
 const model = scriptedModel(({ messages }) => {
   const user = messages.findLastIndex(({ role }) => role === 'user');
   const [{ text }] = messages[user].parts;

@@ -74,7 +74,8 @@ const hasNoTables = (error: unknown) => ['3D000', '3F000', '42P01'].includes((er
  * for people is nothing in DBOS but a row that is done.
  *
  * Needs `@dbos-inc/dbos-sdk`. DBOS is one for each process: a process that launches it itself cannot hold a worker, but can kick. Of several
- * workers in one process the first one's queues are listened to; the others' runs are found by looking.
+ * workers in one process the first one's queues are listened to; the others' runs are found by looking. DBOS keeps one `concurrency` for a
+ * queue, that of the worker that started last: give all workers the same.
  *
  * Throws `CONFIG_INVALID`. `kick` rejects with `STORE_FAILED` where the database refuses it; one that cannot be reached for `kickMs` is no
  * error, since workers look for runs too.

@@ -14,6 +14,7 @@ interface Launch {
 }
 
 let launch: Launch | undefined;
+let isRegistered = false;
 /** Joining and leaving happen one after another. */
 let turn: Promise<unknown> = Promise.resolve();
 function inTurn<T>(act: () => Promise<T>): Promise<T> {
@@ -47,7 +48,9 @@ async function start(settings: DbosSettings, member: Member): Promise<Launch> {
       'CONFIG_INVALID',
       'DBOS has been launched in this process already, and it can be launched once. Start workers of dbosEngine in a process that does not launch it.',
     );
-  DBOS.registerWorkflow(advance, { name: workflowName, className: workflowClassName, maxRecoveryAttempts });
+  // Once for the process: what else is registered in it is not ours to take away.
+  if (!isRegistered) DBOS.registerWorkflow(advance, { name: workflowName, className: workflowClassName, maxRecoveryAttempts });
+  isRegistered = true;
   DBOS.setConfig({
     name: settings.application,
     systemDatabaseUrl: settings.databaseUrl,
@@ -60,7 +63,7 @@ async function start(settings: DbosSettings, member: Member): Promise<Launch> {
   try {
     await DBOS.launch();
   } catch (cause) {
-    await DBOS.shutdown({ deregister: true }).catch(() => undefined);
+    await DBOS.shutdown().catch(() => undefined);
     throw new GuardloopError('STORE_FAILED', 'DBOS could not start: its database cannot be reached, or refuses this user.', {
       cause,
       isRetryable: true,
@@ -111,7 +114,7 @@ async function leave(member: Member, whenIdle: Promise<void>): Promise<void> {
   if (here === undefined || here.members.size > 0) return;
   await here.stopTidying();
   // It stops to dequeue at once and waits for its workflows; with its database away it would wait for ever.
-  const down = DBOS.shutdown({ deregister: true, workflowCompletionTimeoutMS: longestMs }).catch(() => undefined);
+  const down = DBOS.shutdown({ workflowCompletionTimeoutMS: longestMs }).catch(() => undefined);
   await whenIdle;
   let timer: ReturnType<typeof setTimeout> | undefined;
   const late = new Promise<void>((resolve) => {
