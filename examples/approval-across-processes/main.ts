@@ -14,9 +14,8 @@ import { auditLog } from '@guardloop/testing';
 
 const children: ChildProcess[] = [];
 const folder = mkdtempSync(join(tmpdir(), 'guardloop-approval-'));
-const begin = (program: string, ...parameters: readonly string[]): ChildProcess & { readonly line: Promise<string> } => {
-  const file = fileURLToPath(new URL(`./${program}.js`, import.meta.url));
-  const child = spawn(process.execPath, [file, folder, ...parameters], { stdio: ['ignore', 'pipe', 'inherit'] });
+const begin = (program: URL, ...parameters: readonly string[]): ChildProcess & { readonly line: Promise<string> } => {
+  const child = spawn(process.execPath, [fileURLToPath(program), folder, ...parameters], { stdio: ['ignore', 'pipe', 'inherit'] });
   children.push(child);
   const lines = createInterface({ input: child.stdout });
   return Object.assign(child, { line: once(lines, 'line').then(([line]) => String(line)) });
@@ -24,14 +23,14 @@ const begin = (program: string, ...parameters: readonly string[]): ChildProcess 
 
 try {
   // 1. It starts a run, which comes to wait for a person. Then the process is gone.
-  const first = begin('first-worker');
+  const first = begin(new URL('./first-worker.js', import.meta.url));
   const [status, run = ''] = (await first.line).split(' ');
   if (first.signalCode === null) await once(first, 'exit');
   console.log(`first process: ${status}, then ${first.signalCode}`);
   assert.deepEqual([status, first.signalCode], ['interrupted', 'SIGKILL']);
 
   // 2. A person looks and decides over HTTP, at a process that has never seen the agent.
-  const desk = begin('front-desk');
+  const desk = begin(new URL('./front-desk.js', import.meta.url));
   const address = await desk.line;
   const as = async (token: string, path: string, body?: object): Promise<{ readonly status: number; readonly body: Answer }> => {
     const response = await fetch(`${address}${path}`, {
@@ -63,7 +62,7 @@ try {
   );
 
   // 3. Another worker finds the decision, and finishes.
-  const second = begin('second-worker', run);
+  const second = begin(new URL('./second-worker.js', import.meta.url), run);
   const answer = await second.line;
   console.log(`third process: ${answer}`);
   assert.equal(answer, 'Your refund is on its way.');
