@@ -30,15 +30,17 @@ interface Wanted {
   readonly traceId: string;
   spanId: string | undefined;
 }
-let wanted: Wanted | undefined;
+/** Shared by all copies of this package: the SDK may have been given the generator of another one. */
+const shared = Symbol.for('guardloop.otel.ids');
+const holder = globalThis as { [shared]?: Wanted | undefined };
 
 /** What an id generator made by {@link runIds} gives while `start` runs. Others give what they like. */
 export function withIds<T>(traceId: string, spanId: string | undefined, start: () => T): T {
-  wanted = { traceId, spanId };
+  holder[shared] = { traceId, spanId };
   try {
     return start();
   } finally {
-    wanted = undefined;
+    holder[shared] = undefined;
   }
 }
 
@@ -54,8 +56,9 @@ const random: IdGenerator = {
  */
 export function runIds(base: IdGenerator = random): IdGenerator {
   return {
-    generateTraceId: () => wanted?.traceId ?? base.generateTraceId(),
+    generateTraceId: () => holder[shared]?.traceId ?? base.generateTraceId(),
     generateSpanId() {
+      const wanted = holder[shared];
       const spanId = wanted?.spanId;
       if (wanted === undefined || spanId === undefined) return base.generateSpanId();
       wanted.spanId = undefined;
