@@ -78,8 +78,7 @@ describe.skipIf(skipsPostgres)('workers of DBOS in processes of their own', { ti
     expect(auditLog(result.log)).toEqual([]);
     expect(ledger.lines().map(({ worker }) => worker)).toEqual(['one', 'two', 'two']);
     // What the dead worker held in DBOS is put back and ends.
-    await until(() => countWorkflows(`status = 'PENDING'`) === 0);
-    expect(countWorkflows(`status = 'SUCCESS'`)).toBe(countWorkflows('true'));
+    await until(() => countWorkflows(`status <> 'SUCCESS'`) === 0);
   });
 
   it('a worker that was frozen and wakes when its run was taken over starts no effect', async () => {
