@@ -110,7 +110,7 @@ function isNext(now: number) {
           .select('other.id')
           .whereRef('other.session', '=', 'runs.session')
           .whereRef('other.id', '<>', 'runs.id')
-          .where('other.state', '<>', 'ended')
+          .where('other.state', '<>', sql.lit('ended'))
           .where(({ eb, and, or, ref }) => {
             const isWaiting = eb('other.state', '=', 'waiting');
             const isHeld = and([
@@ -123,7 +123,8 @@ function isNext(now: number) {
               selectFrom('runs as waiting')
                 .select('waiting.id')
                 .whereRef('waiting.session', '=', 'runs.session')
-                .where('waiting.state', '=', 'waiting'),
+                .where('waiting.state', '=', 'waiting')
+                .where('waiting.state', '<>', sql.lit('ended')),
             );
             const isTakeable = or([eb('other.abandons', '=', 1), not(isAnyWaiting)]);
             const isBefore = or([

@@ -126,12 +126,18 @@ async function makeApprovals({ schema }: Kysely<Tables>, text: RawBuilder<unknow
     .addColumn('requested_at', 'bigint', (column) => column.notNull())
     .addColumn('expires_at', 'bigint')
     .addColumn('remind_at', 'bigint')
+    .addColumn('due_at', 'bigint')
     .addColumn('reminders', 'integer', (column) => column.notNull())
     .execute();
   await schema.createIndex('approvals_by_session').on('approvals').column('session').execute();
+  await schema
+    .createIndex('approvals_unsettled')
+    .on('approvals')
+    .column('session')
+    .where(sql.ref('state'), 'in', [sql.lit('open'), sql.lit('decided')])
+    .execute();
   await schema.createIndex('approvals_by_request').on('approvals').columns(['state', 'requested_at', 'id']).execute();
-  await schema.createIndex('approvals_by_reminder').on('approvals').column('remind_at').where('remind_at', 'is not', null).execute();
-  await schema.createIndex('approvals_by_expiry').on('approvals').column('expires_at').where('expires_at', 'is not', null).execute();
+  await schema.createIndex('approvals_by_due').on('approvals').column('due_at').where('due_at', 'is not', null).execute();
 }
 
 async function makeRuns({ schema }: Kysely<Tables>, dialect: Dialect): Promise<void> {
@@ -167,6 +173,9 @@ async function makeRuns({ schema }: Kysely<Tables>, dialect: Dialect): Promise<v
     .addColumn('version', 'bigint', (column) => column.notNull())
     .execute();
   await schema.createIndex('runs_by_session').on('runs').columns(['session', 'position']).execute();
+  await schema.createIndex('runs_by_state').on('runs').columns(['state', 'position']).execute();
+  await schema.createIndex('runs_by_free').on('runs').column('free_at').where(sql.ref('free_at'), 'is not', null).execute();
+  await schema.createIndex('runs_under_way').on('runs').column('session').where(sql.ref('state'), '<>', sql.lit('ended')).execute();
   await schema
     .createIndex('runs_by_turn')
     .on('runs')

@@ -1,5 +1,6 @@
 import type { Approval, Decision } from '@guardloop/core';
 import type { Insertable, Selectable } from 'kysely';
+import { sql } from 'kysely';
 import { decideApproval, reopenApproval, scheduleApproval } from '../approval-records.js';
 import { pageSize, readPlace, writePlace } from '../check-arguments.js';
 import type { Content, Encoded } from '../codec.js';
@@ -12,7 +13,7 @@ import { belonging, sessionIsLive, written } from './sql-sessions.js';
 import type { ApprovalsTable } from './tables.js';
 import { approvalColumns } from './tables.js';
 
-type ApprovalRow = Selectable<ApprovalsTable>;
+type ApprovalRow = Pick<Selectable<ApprovalsTable>, (typeof approvalColumns)[number]>;
 
 /** What is sealed as a decision. */
 interface Given {
@@ -54,7 +55,7 @@ export async function lockUnsettled(db: Db, context: SqlContext, session: string
     .selectFrom('approvals')
     .select(approvalColumns)
     .where('session', '=', session)
-    .where('state', 'in', ['open', 'decided'])
+    .where('state', 'in', [sql.lit('open'), sql.lit('decided')])
     .orderBy('requested_at')
     .orderBy('id')
     .$if(context.database.dialect === 'postgres', (query) => query.forUpdate())
@@ -103,9 +104,14 @@ async function writeApproval(
     requested_at: record.requestedAt,
     expires_at: record.expiresAt ?? null,
     remind_at: record.remindAt ?? null,
+    due_at: earlier(record.expiresAt, record.remindAt),
     reminders: record.reminders,
   };
   return { row, encoded };
+}
+
+function earlier(one: number | undefined, other: number | undefined): number | null {
+  return one === undefined || other === undefined ? (one ?? other ?? null) : Math.min(one, other);
 }
 
 export function sqlApprovals(context: SqlContext): ApprovalRecords {
@@ -170,9 +176,12 @@ function listApprovals(db: Db, context: SqlContext, query: ApprovalQuery) {
     .where(sessionIsLive(nowOf(context), 'approvals'));
   for (const field of ['session', 'run', 'state', 'owner', 'tenant', 'tool', 'surface', 'agent'] as const) {
     const wanted = query[field];
-    if (wanted !== undefined) list = list.where(field, '=', writeName(wanted));
+    if (wanted === undefined) continue;
+    // What is due is little: no database should look at all that are open instead.
+    const column = dueBefore === undefined || field !== 'state' ? field : sql<string>`state || ''`;
+    list = list.where(column, '=', writeName(wanted));
   }
-  if (dueBefore !== undefined) list = list.where(({ eb, or }) => or([eb('remind_at', '<=', dueBefore), eb('expires_at', '<=', dueBefore)]));
+  if (dueBefore !== undefined) list = list.where('due_at', '<=', dueBefore);
   if (requestedAt !== undefined)
     list = list.where(({ eb, and, or }) =>
       or([

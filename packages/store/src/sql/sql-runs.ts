@@ -1,3 +1,4 @@
+import { sql } from 'kysely';
 import { checkLease, pageSize, readPlace, writePlace } from '../check-arguments.js';
 import type { Encoded } from '../codec.js';
 import { placeOf, writeName } from '../codec.js';
@@ -161,5 +162,6 @@ function listRuns(db: Db, context: SqlContext, query: RunQuery) {
   if (due === true) list = list.where('free_at', '<=', now);
   if (due === false) list = list.where(({ eb, or }) => or([eb('free_at', 'is', null), eb('free_at', '>', now)]));
   if (position !== undefined) list = list.where('position', '<', Number(position));
-  return list.orderBy('position', 'desc');
+  // What is due is little: no database should go through all runs in their order instead.
+  return list.orderBy(due === true ? sql`position + 0` : 'position', 'desc');
 }

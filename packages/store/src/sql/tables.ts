@@ -50,6 +50,8 @@ export interface ApprovalsTable {
   readonly requested_at: number;
   readonly expires_at: number | null;
   readonly remind_at: number | null;
+  /** The earlier of both. */
+  readonly due_at: number | null;
   readonly reminders: number;
 }
 export interface RunsTable {
