@@ -1,4 +1,5 @@
-import { durableClient } from '@guardloop/durable';
+import { DBOS } from '@dbos-inc/dbos-sdk';
+import { durable, durableClient } from '@guardloop/durable';
 import { durableConformance } from '@guardloop/durable/conformance';
 import { dbosEngine } from '@guardloop/durable/dbos';
 import { postgresStore } from '@guardloop/store-postgres';
@@ -31,6 +32,67 @@ describe.skipIf(skipsPostgres)('DBOS', () => {
       openStore: () => postgresStore({ connectionString, schema: name, connections: 4 }),
       openEngine: () => dbosEngine({ databaseUrl: connectionString, application: name, pollMs: 50 }),
     };
+  });
+});
+
+describe.skipIf(skipsPostgres)('DBOS is one for each process', { timeout: 60_000 }, () => {
+  const open = (application: string, databaseUrl = postgres().connectionString) => {
+    const store = postgresStore({ connectionString: postgres().connectionString, schema: application });
+    const engine = dbosEngine({ databaseUrl, application });
+    return { store, runs: durable({ store, engine, agents: {} }), client: durableClient({ store, engine }) };
+  };
+
+  it('so a second application is told, two workers of one share it, and the last one that stops ends it', async () => {
+    const [first, same, other] = [open('shop'), open('shop'), open('desk')];
+    const workers = [await first.runs.worker(), await same.runs.worker()];
+    await expect(other.runs.worker()).rejects.toMatchObject({
+      code: 'CONFIG_INVALID',
+      message: expect.stringContaining('one for each process'),
+    });
+    await workers[0]?.stop();
+    expect(DBOS.isInitialized()).toBe(true);
+    await workers[1]?.stop();
+    expect(DBOS.isInitialized()).toBe(false);
+    await (await other.runs.worker()).stop();
+    for (const { runs, store } of [first, same, other]) {
+      await runs.close();
+      await store.close();
+    }
+  });
+
+  it('so a process that has launched it itself can submit, and is told that it cannot hold a worker', async () => {
+    const { connectionString } = postgres();
+    const ignore = () => undefined;
+    DBOS.setConfig({
+      name: 'theirs',
+      systemDatabaseUrl: connectionString,
+      logger: { info: ignore, debug: ignore, warn: ignore, error: ignore },
+    });
+    await DBOS.launch();
+    const { runs, store, client } = open('beside');
+    try {
+      await expect(runs.worker()).rejects.toMatchObject({
+        code: 'CONFIG_INVALID',
+        message: expect.stringContaining('launched in this process'),
+      });
+      expect((await client.submit('desk', 'Hi.', { id: 'r1' })).created).toBe(true);
+      expect(postgres().sql(`select queue_name from dbos.workflow_status where workflow_uuid like 'beside:r1:%'`).trim()).toBe(
+        'beside:default',
+      );
+    } finally {
+      await runs.close();
+      await store.close();
+      await DBOS.shutdown();
+    }
+  });
+
+  it('a worker whose DBOS cannot be reached is told, without the address', async () => {
+    const { runs, store } = open('away', 'postgresql://planted-user:planted-word@127.0.0.1:1/none');
+    const refused = runs.worker();
+    await expect(refused).rejects.toMatchObject({ code: 'STORE_FAILED' });
+    await refused.catch((error) => expect(JSON.stringify(error) + String(error)).not.toContain('planted'));
+    await runs.close();
+    await store.close();
   });
 });
 
