@@ -32,7 +32,7 @@ export interface OtelOptions {
    * the span that is active. `active`: under the span that is active where it is begun or resumed, if there is one. Default `run`.
    */
   readonly parent?: 'run' | 'active' | undefined;
-  /** `gen_ai.provider.name`: one for all, or by the model's id. Default: as {@link Telemetry.model} and the recorded answers tell. */
+  /** `gen_ai.provider.name`: one for all, or by the model's id. Default: as `telemetry.model` and the recorded answers tell. */
   readonly provider?: string | ((model: string) => string | undefined) | undefined;
   /** A run of which nothing was heard for so long is let go, its open spans ended where it was last heard of. Milliseconds; default 3,600,000. */
   readonly forgetAfterMs?: number | undefined;

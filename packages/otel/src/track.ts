@@ -21,7 +21,7 @@ export interface OpenChat {
   readonly turn: number;
   /** The wait after a failed attempt, and when it is over. */
   retry: { readonly open: OpenSpan; readonly endsAt: number } | undefined;
-  /** As {@link Telemetry.model} measured: until the answer was there, and until its first chunk. Milliseconds. */
+  /** As `telemetry.model` measured: until the answer was there, and until its first chunk. Milliseconds. */
   tookMs: number | undefined;
   firstMs: number | undefined;
 }
