@@ -27,6 +27,7 @@ import { restateEngine } from '@guardloop/durable/restate';
 const engine = restateEngine({
   ingressUrl: 'http://127.0.0.1:8080', // takes kicks
   adminUrl: 'http://127.0.0.1:9070', // workers register here
+  host: '0.0.0.0',
   port: 9080, // where this worker listens
   advertiseUrl: 'http://workers.internal:9080', // how Restate reaches it: a load balancer's address, the same for all workers
 });
