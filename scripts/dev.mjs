@@ -113,6 +113,8 @@ const tasks = {
   'bench:security': (...parameters) => build('test') || node('--enable-source-maps', 'test/dist/security/main.js', ...parameters),
   evals: (...parameters) => build('test') || node('--enable-source-maps', 'test/dist/evals/main.js', ...parameters),
   soak: (...parameters) => build('test') || node('--enable-source-maps', '--expose-gc', 'test/dist/soak/main.js', ...parameters),
+  'test:faults': (...parameters) => build('test') || node('--enable-source-maps', 'test/dist/faults/main.js', ...parameters),
+  'bench:durable': (...parameters) => build('test') || node('--enable-source-maps', 'test/dist/bench-durable/main.js', ...parameters),
   mutation: (...parameters) => build() || run('stryker', 'run', ...parameters),
   check: (...names) => build() || check(...names),
 };

@@ -1,0 +1,60 @@
+// Where faults are tried: a store and an engine, and a folder for what processes leave.
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { PostgresServer } from '../servers/postgres.js';
+import type { EngineAddress, StoreAddress } from './child-config.js';
+
+export type StoreKind = StoreAddress['kind'];
+export type EngineKind = EngineAddress['kind'];
+
+export interface Field {
+  readonly store: StoreKind;
+  readonly engine: EngineAddress;
+  readonly folder: string;
+  readonly postgres: PostgresServer | undefined;
+  /** The address of a store for one try: of its own where that is cheap. */
+  address(name: string): StoreAddress;
+  close(): Promise<void>;
+}
+
+/** Opens a field and starts the servers that it needs. */
+export async function openField(store: StoreKind, engineKind: EngineKind = 'embedded'): Promise<Field> {
+  const folder = mkdtempSync(join(tmpdir(), 'guardloop-faults-'));
+  const closers: (() => Promise<void>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
+  const close = async (): Promise<void> => {
+    for (const each of closers.reverse()) await each();
+  };
+  try {
+    let postgres: PostgresServer | undefined;
+    let redisUrl = '';
+    if (store === 'postgres' || engineKind === 'dbos') {
+      const { startPostgres } = await import('../servers/postgres.js');
+      postgres = await startPostgres({ isDurable: true });
+      closers.push(() => postgres?.remove() ?? Promise.resolve());
+    }
+    if (store === 'redis') {
+      const { startRedis } = await import('../servers/redis.js');
+      const redis = await startRedis();
+      redisUrl = redis.url;
+      closers.push(() => redis.remove());
+    }
+    let engine: EngineAddress = { kind: 'embedded' };
+    if (engineKind === 'dbos') engine = { kind: 'dbos', databaseUrl: postgres?.createDatabase('engine') ?? '' };
+    if (engineKind === 'restate') {
+      const { startRestate } = await import('../servers/restate.js');
+      const restate = await startRestate();
+      closers.push(() => restate.remove());
+      engine = { kind: 'restate', ingressUrl: restate.ingressUrl, adminUrl: restate.adminUrl };
+    }
+    const address = (name: string): StoreAddress => {
+      if (store === 'sqlite') return { kind: store, file: join(folder, `${name}.db`) };
+      if (store === 'redis') return { kind: store, url: redisUrl, prefix: 'faults' };
+      return { kind: store, connectionString: postgres?.connectionString ?? '', schema: 'faults' };
+    };
+    return { store, engine, folder, postgres, address, close };
+  } catch (thrown) {
+    await close();
+    throw thrown;
+  }
+}
