@@ -47,6 +47,6 @@ export function changedRun(record: RunRecord, change: RunChange, now: number): R
 }
 
 /** Whether a worker may take it, apart from its session and the limits of its queue. */
-export function isDue({ state, dueAt, lease }: RunRecord, now: number): boolean {
+export function isDue({ state, dueAt, lease }: Pick<RunRecord, 'state' | 'dueAt' | 'lease'>, now: number): boolean {
   return (state === 'queued' && dueAt <= now) || (state === 'running' && lease !== undefined && lease.until <= now);
 }

@@ -1,0 +1,174 @@
+import type { JsonValue } from '@guardloop/core';
+import type { ClaimOptions, Content, Page, RunQuery, RunRecord, RunRecords, RunState } from '@guardloop/store';
+import {
+  changedRun,
+  checkClaim,
+  checkLease,
+  isDue,
+  newRunRecord,
+  pageSize,
+  placeOf,
+  readName,
+  readPlace,
+  writeName,
+  writePlace,
+} from '@guardloop/store';
+import type { Reply } from './redis-connection.js';
+import type { Fields, RedisContext } from './redis-context.js';
+import { fieldsOf, newIncarnation, payloadParameters, payloadReader } from './redis-context.js';
+import { scan } from './redis-lists.js';
+import { nowOf } from './redis-time.js';
+
+export function redisRuns(context: RedisContext): RunRecords {
+  const { connection, base } = context;
+  const readReply = async (id: string, reply: Reply): Promise<RunRecord | undefined> =>
+    reply === null ? undefined : readRun(context, id, fieldsOf(reply));
+  const get = async (id: string): Promise<RunRecord | undefined> => {
+    const fields = await connection.read((client) => client.hgetall(`${base}run:${writeName(id)}`));
+    return readRun(context, id, fields);
+  };
+  return {
+    async create(run) {
+      const record = newRunRecord(run, 0);
+      const { fields, payloads } = await writeRun(context, record);
+      const reply = await connection.script('createRun', [
+        ...[writeName(run.id), writeName(run.session), newIncarnation(), context.ttl, payloads.length, fields.length / 2],
+        ...payloadParameters({ payloads }),
+        ...fields,
+      ]);
+      const [created, flat] = reply as readonly [number, readonly string[]];
+      return { created: created === 1, run: (await readRun(context, run.id, fieldsOf(flat))) as RunRecord };
+    },
+    get,
+    list: (query = {}) => listRuns(context, query),
+    async claim(options) {
+      checkClaim(options);
+      const reply = await connection.script('claimRun', claimParameters(options));
+      if (reply === null) return undefined;
+      const [id, flat] = reply as readonly [string, readonly string[]];
+      return readRun(context, readName(id), fieldsOf(flat));
+    },
+    async renew(id, token, leaseMs) {
+      checkLease(leaseMs);
+      return readReply(id, await connection.script('renewRun', [writeName(id), token, leaseMs]));
+    },
+    async update(id, version, change) {
+      const before = await get(id);
+      if (before === undefined || before.version !== version) return undefined;
+      const after = changedRun(before, change, 0);
+      const { fields, payloads } = await writeChange(context, after);
+      const counts = [payloads.length, fields.length / 2];
+      const parameters = [writeName(id), version, ...counts, ...payloadParameters({ payloads }), ...fields];
+      return readReply(id, await connection.script('updateRun', parameters));
+    },
+  };
+}
+
+function claimParameters({ owner, leaseMs, queues, agents, run }: ClaimOptions): readonly (string | number)[] {
+  const named = agents ?? [];
+  return [
+    ...[writeName(owner), leaseMs, run === undefined ? '' : writeName(run), agents === undefined ? 0 : 1, queues.length, named.length],
+    ...queues.flatMap(({ queue, concurrency = '', tenantConcurrency = '' }) => [writeName(queue), concurrency, tenantConcurrency]),
+    ...named.map(writeName),
+  ];
+}
+
+const placesOf = (id: string) => ({ submission: placeOf('run', id), cancel: placeOf('cancel', id) });
+
+async function writeRun(context: RedisContext, record: RunRecord) {
+  const { id, session, agent, queue, priority, abandons, owner, tenant, submission } = record;
+  const { rows, payloads } = await context.codec.encode([{ place: placesOf(id).submission, value: submission }]);
+  const change = await writeChange(context, record);
+  const fields = [
+    ...['session', writeName(session), 'agent', writeName(agent), 'queue', writeName(queue), 'priority', String(priority)],
+    ...['abandons', abandons ? '1' : '0', 'submission', rows[0]?.text ?? '', 'version', '1'],
+    ...(owner === undefined ? [] : ['owner', writeName(owner)]),
+    ...(tenant === undefined ? [] : ['tenant', writeName(tenant)]),
+    ...change.fields.flatMap((value, at, all) => (at % 2 === 1 && value !== '' ? [all[at - 1] ?? '', value] : [])),
+  ];
+  return { fields, payloads };
+}
+
+/** The fields that a change may set; an empty text takes one away. */
+async function writeChange({ codec }: RedisContext, { id, state, status, dueAt, attempts, cancel, lease, trouble }: RunRecord) {
+  const contents: readonly Content[] = cancel === undefined ? [] : [{ place: placesOf(id).cancel, value: cancel }];
+  const { rows, payloads } = await codec.encode(contents);
+  const fields = [
+    ...['state', state, 'status', status ?? '', 'dueAt', String(dueAt), 'attempts', String(attempts), 'cancel', rows[0]?.text ?? ''],
+    ...['trouble', trouble === undefined ? '' : JSON.stringify(trouble)],
+    ...['leaseOwner', lease === undefined ? '' : writeName(lease.owner), 'leaseUntil', lease === undefined ? '' : String(lease.until)],
+  ];
+  return { fields, payloads };
+}
+
+async function readRun(context: RedisContext, id: string, fields: Fields): Promise<RunRecord | undefined> {
+  const { state, status, owner, tenant, submission, cancel, trouble, leaseOwner, leaseUntil } = fields;
+  if (state === undefined || submission === undefined) return undefined;
+  const session = fields.session ?? '';
+  const rows = [{ place: placesOf(id).submission, text: submission }];
+  if (cancel !== undefined) rows.push({ place: placesOf(id).cancel, text: cancel });
+  const [given, asked] = await context.codec.decode(rows, payloadReader(context, session));
+  return {
+    id,
+    session: readName(session),
+    ...(owner === undefined ? {} : { owner: readName(owner) }),
+    ...(tenant === undefined ? {} : { tenant: readName(tenant) }),
+    agent: readName(fields.agent ?? ''),
+    queue: readName(fields.queue ?? ''),
+    priority: Number(fields.priority),
+    state: state as RunState,
+    ...(status === undefined ? {} : { status: status as NonNullable<RunRecord['status']> }),
+    submission: given as JsonValue,
+    abandons: fields.abandons === '1',
+    ...(asked === undefined ? {} : { cancel: asked as NonNullable<RunRecord['cancel']> }),
+    attempts: Number(fields.attempts),
+    dueAt: Number(fields.dueAt),
+    ...(leaseUntil === undefined
+      ? {}
+      : { lease: { owner: readName(leaseOwner ?? ''), token: Number(fields.token), until: Number(leaseUntil) } }),
+    ...(trouble === undefined ? {} : { trouble: JSON.parse(trouble) as NonNullable<RunRecord['trouble']> }),
+    createdAt: Number(fields.createdAt),
+    updatedAt: Number(fields.updatedAt),
+    version: Number(fields.version),
+  };
+}
+
+/** The index that is likely to be the shortest. */
+function indexOf({ session, state, owner, tenant, due }: RunQuery): string {
+  if (session !== undefined) return `runs:${writeName(session)}`;
+  if (due === true || state === 'queued' || state === 'running') return 'allruns:active';
+  if (state === 'waiting') return 'allruns:waiting';
+  if (owner !== undefined) return `allruns:o:${writeName(owner)}`;
+  return tenant === undefined ? 'allruns' : `allruns:t:${writeName(tenant)}`;
+}
+
+async function listRuns(context: RedisContext, query: RunQuery): Promise<Page<RunRecord>> {
+  const { connection, base } = context;
+  const size = pageSize(query);
+  const [position] = readPlace(query.after, ['number']) ?? [];
+  const now = query.due === undefined ? 0 : await nowOf(context);
+  const found = await scan(context, {
+    index: indexOf(query),
+    isLatestFirst: true,
+    size,
+    from: position === undefined ? undefined : { score: Number(position), member: '' },
+    async read(ids) {
+      const hashes = await connection.read((client) => Promise.all(ids.map((id) => client.hgetall(`${base}run:${id}`))));
+      return Promise.all(
+        hashes.map((fields, index) => (fitsFields(fields, query, now) ? readRun(context, readName(ids[index] ?? ''), fields) : undefined)),
+      );
+    },
+  });
+  const last = found.items.at(-1);
+  return { items: found.items.map(({ item }) => item), ...(found.hasMore && last ? { next: writePlace([last.score]) } : {}) };
+}
+
+function fitsFields(fields: Fields, query: RunQuery, now: number): boolean {
+  const named = ['session', 'queue', 'agent', 'owner', 'tenant'] as const;
+  if (!named.every((field) => query[field] === undefined || writeName(query[field]) === fields[field])) return false;
+  if (query.state !== undefined && query.state !== fields.state) return false;
+  if (query.due === undefined) return true;
+  const { state, leaseUntil } = fields;
+  const lease = leaseUntil === undefined ? undefined : { owner: '', token: 0, until: Number(leaseUntil) };
+  return isDue({ state: state as RunState, dueAt: Number(fields.dueAt), lease }, now) === query.due;
+}
