@@ -2,6 +2,6 @@ export { type Authenticate, type Authorize, type AuthorizeQuestion, anonymous, t
 export type { OfferedAgent, RateQuestion, ServerOptions } from './options.js';
 export type { ProblemBody } from './problem.js';
 export type { RunsService } from './runs-service.js';
-export type { ApprovalView, ClientEvent, OutcomeView, RunView, SessionView } from './schemas.js';
 export { guardloopServer } from './server.js';
 export type { Show } from './show.js';
+export type { ApprovalView, ClientEvent, OutcomeView, RunView, SessionView } from './views.js';

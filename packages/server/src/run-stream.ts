@@ -4,11 +4,11 @@ import { mayCaller } from './caller.js';
 import type { Call } from './operation.js';
 import { outcomeOf } from './outcome.js';
 import { Problem } from './problem.js';
-import type { ClientEvent } from './schemas.js';
 import { eventNumberSchema } from './schemas.js';
 import type { EventStance } from './show.js';
 import { clientEvent, outcomeView } from './show.js';
 import type { SseMessage } from './sse.js';
+import type { ClientEvent } from './views.js';
 
 /** Where a client wants to go on: the header of a reconnecting client counts before the address it first came with. */
 export function placeOf(request: Request, after: string | undefined): string | undefined {

@@ -231,9 +231,3 @@ export const clientEventSchema = z
   .meta({ id: 'ClientEvent' });
 
 export type StartBody = z.output<typeof startSchema>;
-export type RunView = z.output<typeof runSchema>;
-export type OutcomeView = z.output<typeof outcomeSchema>;
-export type ApprovalView = z.output<typeof approvalSchema>;
-export type SessionView = z.output<typeof sessionSchema>;
-/** One event of a stream, as clients get it. */
-export type ClientEvent = z.output<typeof clientEventSchema>;

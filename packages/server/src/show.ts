@@ -2,7 +2,7 @@
 import type { Decision, JsonValue, LogEvent, RunEndEvent } from '@guardloop/core';
 import type { NumberedEvent, RunInfo } from '@guardloop/durable';
 import type { ApprovalRecord, SessionRecord } from '@guardloop/store';
-import type { ApprovalView, ClientEvent, OutcomeView, RunView, SessionView } from './schemas.js';
+import type { ApprovalView, ClientEvent, OutcomeView, RunView, SessionView } from './views.js';
 
 /** What is shown beyond what the person may see anyway: the answer, names of tools and how their calls ended, and what they are asked. */
 export interface Show {
@@ -32,7 +32,7 @@ export function runView(run: RunInfo, show: Show): RunView {
     ...(cancelling === undefined || state === 'ended' ? {} : { cancelling: true }),
     ...(show.system === true ? { queue: run.queue, dueAt: run.dueAt, attempts: run.attempts } : {}),
     ...(show.system === true && run.owner !== undefined ? { owner: run.owner } : {}),
-    ...(show.system === true && trouble !== undefined ? { trouble: { ...trouble, choices: [...trouble.choices] } } : {}),
+    ...(show.system === true && trouble !== undefined ? { trouble } : {}),
   };
 }
 
@@ -70,7 +70,7 @@ export function approvalView(record: ApprovalRecord, mayDecide: boolean, show: S
     run,
     state,
     mayDecide: mayDecide && state === 'open',
-    approval: { ...approval, agentPath: [...approval.agentPath] },
+    approval,
     requestedAt,
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(decision === undefined ? {} : { decision: kindOf(decision) }),
@@ -139,7 +139,7 @@ export async function clientEvent({ event }: NumberedEvent, stance: EventStance)
       const may = await stance.approval(id);
       return may === undefined
         ? { type: 'approval', id, surface, mayDecide: false }
-        : { type: 'approval', id, surface, mayDecide: may.mayDecide, approval: { ...event.approval } };
+        : { type: 'approval', id, surface, mayDecide: may.mayDecide, approval: event.approval };
     }
     case 'approval.resolve':
       return {

@@ -1,11 +1,29 @@
 import type { DurableClient } from '@guardloop/durable';
 import { expectTypeOf } from 'vitest';
-import type { Authorize, Caller, RunsService } from './index.js';
+import type { z } from 'zod';
+import type { ApprovalView, Authorize, Caller, ClientEvent, OutcomeView, RunsService, RunView, SessionView } from './index.js';
 import { anonymous, guardloopServer } from './index.js';
+import type { approvalSchema, clientEventSchema, outcomeSchema, runSchema, sessionSchema } from './schemas.js';
+
+type Deep<T> = T extends readonly (infer E)[] ? readonly Deep<E>[] : T extends object ? { readonly [K in keyof T]: Deep<T[K]> } : T;
+type Fields<E> = E extends { readonly type: infer T } ? { readonly type: T; readonly fields: keyof E } : never;
+type Described<S extends z.ZodType> = Deep<z.output<S>>;
 
 declare const runs: RunsService;
 declare const client: DurableClient;
 expectTypeOf(client).toExtend<RunsService>();
+
+// What is described is what is given.
+expectTypeOf<RunView>().toExtend<Described<typeof runSchema>>();
+expectTypeOf<OutcomeView>().toExtend<Described<typeof outcomeSchema>>();
+expectTypeOf<Omit<ApprovalView, 'approval'>>().toExtend<Omit<Described<typeof approvalSchema>, 'approval'>>();
+expectTypeOf<SessionView>().toExtend<Described<typeof sessionSchema>>();
+expectTypeOf<Fields<ClientEvent>>().toEqualTypeOf<Fields<Described<typeof clientEventSchema>>>();
+expectTypeOf<keyof RunView>().toEqualTypeOf<keyof Described<typeof runSchema>>();
+expectTypeOf<keyof OutcomeView>().toEqualTypeOf<keyof Described<typeof outcomeSchema>>();
+expectTypeOf<keyof ApprovalView>().toEqualTypeOf<keyof Described<typeof approvalSchema>>();
+expectTypeOf<keyof SessionView>().toEqualTypeOf<keyof Described<typeof sessionSchema>>();
+expectTypeOf<ClientEvent['type']>().toEqualTypeOf<Described<typeof clientEventSchema>['type']>();
 
 interface Person extends Caller {
   readonly role: 'clerk' | 'boss';

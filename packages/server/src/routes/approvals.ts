@@ -7,9 +7,9 @@ import type { Call, Operation } from '../operation.js';
 import { json, operation } from '../operation.js';
 import { belongingOf, pageOf, seenApproval, withinScope } from '../own-records.js';
 import { Problem } from '../problem.js';
-import type { ApprovalView } from '../schemas.js';
 import { approvalIdSchema, approvalSchema, approvalsPageSchema, approvalsQuerySchema, decidedSchema, decideSchema } from '../schemas.js';
 import { approvalView } from '../show.js';
+import type { ApprovalView } from '../views.js';
 
 export function approvalOperations<U extends Caller>(): readonly Operation<U>[] {
   const params = { approval: approvalIdSchema };
