@@ -64,7 +64,7 @@ describe('the attributes', () => {
       'gen_ai.request.model': 'm1',
       'gen_ai.response.model': 'm1',
       'gen_ai.agent.name': 'desk',
-      'gen_ai.response.finish_reasons': ['tools'],
+      'gen_ai.response.finish_reasons': ['tool_call'],
       'gen_ai.usage.input_tokens': 10,
       'gen_ai.usage.output_tokens': 5,
       'guardloop.usage.cost': 0.25,

@@ -49,8 +49,8 @@ export class Calls {
       return;
     }
     track.calls.delete(callId);
-    // The words of who refused stand in place of a result that was withheld.
-    if (contents !== undefined && refusal === undefined && call.open.span !== undefined)
+    // Words of failure may be those of who refused: a guardrail of the tool, or of a child run.
+    if (contents !== undefined && status === 'ok' && call.open.span !== undefined)
       Object.assign(attributes, contents.result(content, { agent, tool }));
     endSpan(call.open, at, { attributes, error });
     if (track.place.isPast) return;

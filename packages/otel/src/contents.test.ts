@@ -1,8 +1,9 @@
-import { defineAgent, resume, run } from '@guardloop/core';
+import { defineAgent, defineGuardrail, defineTool, deny, resume, run } from '@guardloop/core';
 import { callTool, say, scriptedModel } from '@guardloop/testing';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { desk, guardrails, inMemory, scripts, secret, spanNamed } from '../test/scene.js';
 import type { OtelOptions } from './options.js';
 
@@ -45,7 +46,7 @@ describe('what was said', () => {
       { role: 'user', parts: [{ type: 'text', content: 'Where is o1?' }] },
     ]);
     expect(JSON.parse(String(root['gen_ai.output.messages']))).toEqual([
-      { role: 'assistant', parts: [{ type: 'text', content: 'It comes.' }] },
+      { role: 'assistant', parts: [{ type: 'text', content: 'It comes.' }], finish_reason: 'stop' },
     ]);
     const answer = JSON.parse(String(spanNamed(spans(), 'chat m1', 1).attributes['gen_ai.output.messages']));
     expect(answer).toEqual([{ role: 'assistant', parts: [{ type: 'text', content: 'It comes.' }], finish_reason: 'stop' }]);
@@ -61,6 +62,23 @@ describe('what was said', () => {
     expect(made).toContain('My code is [hidden].');
     expect(made).toContain('Sorry then.');
     for (const word of [secret, 'damn', 'mind your words']) expect(made).not.toContain(word);
+  });
+
+  it('is no result that was withheld, nor why', async () => {
+    const { telemetry, spans } = inMemory({ contents: plain });
+    const tool = defineTool({
+      name: 'look',
+      description: 'Looks.',
+      input: z.object({}),
+      flow: { effect: 'read' },
+      execute: () => 'the brown fox',
+    });
+    const strict = defineGuardrail({ name: 'strict', on: ['toolOutput'], check: () => deny('foxes are secret') });
+    const model = scriptedModel([callTool('look'), say('Done.')]);
+    await run(defineAgent({ name: 'a', instructions: '', model, guardrails: [strict], tools: [tool] }), 'hi', { observers: [telemetry] });
+    expect(everything(spans())).not.toMatch(/fox/);
+    const attributes = { 'guardloop.refusal.by': 'strict', 'guardloop.refusal.surface': 'toolOutput', 'guardloop.call.status': 'error' };
+    expect(spanNamed(spans(), 'execute_tool look').attributes).toMatchObject(attributes);
   });
 
   it('is redacted text by text, told what and whose it is, cut, and left out where that fails', async () => {

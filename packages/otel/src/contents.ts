@@ -1,5 +1,6 @@
 import type { AssistantMessage, InputAcceptEvent, JsonValue, ModelEndEvent, Part, UserMessage } from '@guardloop/core';
 import type { Attributes } from '@opentelemetry/api';
+import { finishReason } from './finish-reason.js';
 import { genAi } from './names.js';
 import type { ContentPlace, Settings } from './options.js';
 import { safely } from './safely.js';
@@ -14,9 +15,9 @@ export class Contents {
   }
 
   /** Only of answers that were recorded. */
-  answer({ text, agent, stopReason }: Pick<ModelEndEvent, 'text' | 'agent' | 'stopReason'>): Attributes {
+  answer({ text, agent, stopReason = 'stop' }: Pick<ModelEndEvent, 'text' | 'agent' | 'stopReason'>): Attributes {
     const parts = this.parts(text === '' ? [] : [text], { what: 'output', agent });
-    return { [genAi.outputMessages]: JSON.stringify([{ role: 'assistant', parts, ...(stopReason ? { finish_reason: stopReason } : {}) }]) };
+    return { [genAi.outputMessages]: JSON.stringify([{ role: 'assistant', parts, finish_reason: finishReason[stopReason] }]) };
   }
 
   arguments(input: JsonValue, place: Omit<ContentPlace, 'what'>): Attributes {

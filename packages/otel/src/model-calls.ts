@@ -2,6 +2,7 @@ import type { ModelEndEvent, ModelRetryEvent, ModelStartEvent, ModelWarningEvent
 import type { Model, ModelRequest } from '@guardloop/core/model';
 import type { Attributes } from '@opentelemetry/api';
 import { SpanKind } from '@opentelemetry/api';
+import { finishReason } from './finish-reason.js';
 import type { Means } from './means.js';
 import { MeasuredStream } from './measured-stream.js';
 import { genAi, moments, own } from './names.js';
@@ -58,7 +59,7 @@ export class ModelCalls {
     attributes[genAi.responseModel] = event.model ?? chat.model;
     const provider = providers.of(chat.model);
     if (provider !== undefined) attributes[genAi.provider] = provider;
-    if (event.stopReason !== undefined) attributes[genAi.finishReasons] = [event.stopReason];
+    if (event.stopReason !== undefined) attributes[genAi.finishReasons] = [finishReason[event.stopReason]];
     if (chat.firstMs !== undefined) attributes[genAi.timeToFirstChunk] = chat.firstMs / 1_000;
     if (status === 'ok' && contents !== undefined && chat.open.span !== undefined)
       Object.assign(attributes, contents.answer({ text, agent, stopReason: event.stopReason }));
