@@ -46,6 +46,9 @@ export class ActiveRun {
   private readonly gone: Promise<Outcome>;
   private readonly off: () => void;
   private reconciling: Promise<void> | undefined;
+  private observers: readonly ((event: RunEvent) => unknown)[] = [];
+  private last: RunEvent | undefined;
+  private agent = '';
 
   constructor(
     private readonly place: RunPlace,
@@ -99,6 +102,7 @@ export class ActiveRun {
 
   private leave(outcome: Outcome): void {
     this.lease.end();
+    this.tellLeft();
     this.letGo(outcome);
     this.controller.abort(new DOMException('Another worker goes on with the run.', 'AbortError'));
   }
@@ -167,28 +171,44 @@ export class ActiveRun {
     );
     const context = registered.context && (await inOwnWords(`The context of the agent ${agent}`, () => registered.context?.(run)));
     const { observers = [], ...rest } = (made ?? {}) as { readonly observers?: readonly unknown[] };
+    this.observers = observers.map((observer) => this.whileHeld(observer));
     return {
       ...rest,
       ...(context === undefined ? {} : { context }),
       signal: this.controller.signal,
-      observers: [(event: RunEvent) => this.observe(event), ...observers.map((observer) => this.whileHeld(observer))],
+      observers: [(event: RunEvent) => this.observe(event), ...this.observers],
     };
   }
 
   private observe(event: RunEvent): void {
     this.live.observe(event);
+    if (event.run === this.id) this.agent = event.agent;
     if (this.record.abandons && event.run === this.id && (event.type === 'run.start' || event.type === 'run.resume'))
       this.reconciling ??= endAbandoned(this.place.store, this.record).catch(() => undefined);
   }
 
   /** Others see nothing of what a run that was let go does in memory alone. */
-  private whileHeld(observer: unknown): unknown {
-    if (typeof observer === 'function') return (event: RunEvent) => (this.lease.isHeld ? observer(event) : undefined);
-    if (typeof observer !== 'object' || observer === null) return observer;
-    return (event: RunEvent) => {
-      const listener = (observer as { readonly [type: string]: unknown })[event.type];
-      return this.lease.isHeld && typeof listener === 'function' ? listener(event) : undefined;
+  private whileHeld(observer: unknown): (event: RunEvent) => unknown {
+    return (event) => {
+      if (!this.lease.isHeld && event !== this.last) return undefined;
+      if (typeof observer === 'function') return observer(event);
+      const listener = (observer as { readonly [type: string]: unknown } | null)?.[event.type];
+      return typeof listener === 'function' ? listener(event) : undefined;
     };
+  }
+
+  /** That it came back without an end is the last that they see. */
+  private tellLeft(): void {
+    if (this.agent === '') return;
+    const event: RunEvent = Object.freeze({ type: 'run.wait', at: Date.now(), run: this.id, agent: this.agent, approvals: [] });
+    this.last = event;
+    for (const tell of this.observers) {
+      try {
+        void Promise.resolve(tell(event)).catch(() => undefined);
+      } catch {
+        // An observer changes nothing.
+      }
+    }
   }
 
   private async begin(

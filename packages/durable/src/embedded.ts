@@ -14,7 +14,9 @@ export interface EmbeddedOptions {
 
 const defaultPollMs = 1_000;
 /** Changes that come together are looked at together. */
-const gatherMs = 10;
+const gatherMs = 5;
+/** Every event of a run under way is a change: a worker does not look more often than this. */
+const busyMs = 30;
 const longestTimer = 2 ** 31 - 1;
 
 /**
@@ -55,6 +57,9 @@ function open(work: EngineWork, { pollMs, wakers }: Waking): EngineWorker {
     timers.add(timer);
   };
   let isGathering = false;
+  let isLooking = false;
+  let hasChanged = false;
+  let lookedAt = Number.NEGATIVE_INFINITY;
   const places = openPlaces(
     {
       ...work,
@@ -66,12 +71,21 @@ function open(work: EngineWork, { pollMs, wakers }: Waking): EngineWorker {
     },
     pollMs,
   );
+  // What changes while it looks, is looked at again.
   const look = (): void => {
-    if (isGathering || isStopped) return;
+    if (isLooking) hasChanged = true;
+    if (isGathering || isLooking || isStopped) return;
     isGathering = true;
-    after(gatherMs, () => {
+    after(Math.max(gatherMs, lookedAt + busyMs - performance.now()), () => {
       isGathering = false;
-      if (places.free > 0) void places.look();
+      if (places.free === 0) return;
+      lookedAt = performance.now();
+      isLooking = true;
+      hasChanged = false;
+      void places.look().finally(() => {
+        isLooking = false;
+        if (hasChanged) look();
+      });
     });
   };
   const wakeAt = (dueAt: number): void => {

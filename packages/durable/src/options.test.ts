@@ -1,0 +1,118 @@
+import { defineAgent } from '@guardloop/core';
+import { memoryStore } from '@guardloop/store';
+import { say, scriptedModel } from '@guardloop/testing';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
+import { durable, durableAgent, durableClient, embeddedEngine } from './index.js';
+
+const desk = defineAgent({ name: 'desk', instructions: '', model: scriptedModel([say('Hi.')]) });
+const open = (options: object = {}) => {
+  const runs = durable({
+    store: memoryStore(),
+    agents: { desk, strict: durableAgent(desk, { data: z.object({ secret: z.string() }) }) },
+    ...options,
+  });
+  onTestFinished(() => runs.close({ graceMs: 0 }));
+  return runs as unknown as {
+    submit(...given: unknown[]): Promise<unknown>;
+    worker(given?: unknown): Promise<unknown>;
+    cancel(...given: unknown[]): Promise<unknown>;
+    result(...given: unknown[]): Promise<unknown>;
+    events(...given: unknown[]): unknown;
+    list(): Promise<{ items: readonly unknown[] }>;
+  };
+};
+
+describe('options', () => {
+  it.each([
+    [{ agnets: {} }, 'Did you mean agents?'],
+    [{ agents: 'desk' }, '`agents` is "desk"'],
+    [{ agents: { desk: {} } }, 'Give durableAgent(agent'],
+    [{ store: {} }, '`store` is an object'],
+    [{ engine: 'dbos' }, '`engine` is "dbos"'],
+    [{ queues: { mail: { concurency: 1 } } }, 'Did you mean concurrency?'],
+    [{ queues: { mail: { concurrency: 0 } } }, '`concurrency` is 0'],
+    [{ queues: ['mail'] }, '`queues` is a list'],
+    [{ maxAttempts: 0 }, '`maxAttempts` is 0'],
+    [{ retry: { firstMs: 100, mostMs: 50 } }, '`mostMs` is 50'],
+    [{ approvals: { remindAfter: 1 } }, 'Did you mean remindAfterMs?'],
+    [{ approvals: { atExpiry: 'approve' } }, "'cancel'"],
+    [{ upkeepMs: 'often' }, '`upkeepMs` is "often"'],
+    [{ onError: 'log' }, '`onError` is "log"'],
+  ])('of durable that are wrong are told when it is made: %j', (options, words) => {
+    expect(() => durable({ store: memoryStore(), agents: { desk }, ...options } as never)).toThrow(words);
+  });
+
+  it('of agents, engines and clients too', () => {
+    expect(() => durableAgent({} as never)).toThrow(/first argument of durableAgent is an object/);
+    expect(() => durableAgent(desk, { contxt: () => 1 } as never)).toThrow(/Did you mean context\?/);
+    expect(() => durableAgent(desk, { accept: 'all' } as never)).toThrow(/`accept` is "all"/);
+    expect(() => durableAgent(desk, { data: z.string } as never)).toThrow(/`data` is a function/);
+    expect(() => durableAgent(desk, { options: 5 } as never)).toThrow(/`options` is 5/);
+    expect(() => embeddedEngine({ pollMs: 1 })).toThrow(/`pollMs` is 1/);
+    expect(() => durableClient({ agents: {} } as never)).toThrow(/no option `agents`/);
+  });
+
+  it.each([
+    [['dask', 'Hi'], 'Did you mean desk?'],
+    [['desk', { role: 'user' }], 'input of the run is an object'],
+    [['desk', []], 'an empty list'],
+    [['desk', [{ type: 'text', text: 'x', role: 'system' }]], 'has a role'],
+    [['desk', [{ type: 'video' }]], 'the type "video"'],
+    [['desk', [new Date()]], 'no plain JSON'],
+    [['desk', 'Hi', { id: 'a/b' }], '`id` is "a/b"'],
+    [['desk', 'Hi', { queue: 'mail' }], '`queue` is "mail"'],
+    [['desk', 'Hi', { priority: -1 }], '`priority` is -1'],
+    [['desk', 'Hi', { delayMs: 1, at: 5 }], 'not both'],
+    [['desk', 'Hi', { at: 'tomorrow' }], '`at` is "tomorrow"'],
+    [['desk', 'Hi', { limits: { turn: 1 } }], 'Did you mean turns?'],
+    [['desk', 'Hi', { limits: { turns: 'many' } }], 'The limit turns is "many"'],
+    [['desk', 'Hi', { onLimit: 'end' }], "'stop' or 'finalize'"],
+    [['desk', 'Hi', { unfinished: 'keep' }], "Give 'abandon'"],
+    [['desk', 'Hi', { data: { when: new Date() } }], 'no plain JSON'],
+    [['desk', 'Hi', { sesion: 'x' }], 'Did you mean session?'],
+  ])('of submit that are wrong are told before anything is written: %j', async (given, words) => {
+    const runs = open();
+    await expect(runs.submit(...given)).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(words) });
+    expect((await runs.list()).items).toEqual([]);
+  });
+
+  it('data that does not fit is told by its place, never by its value', async () => {
+    const runs = open();
+    const failure = await runs.submit('strict', 'Hi', { data: { secret: 4_711 } }).catch((thrown: unknown) => thrown);
+    expect(failure).toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('data.secret') });
+    expect(String(failure)).not.toContain('4711');
+  });
+
+  it.each([
+    [{ leaseMs: 10 }, '`leaseMs` is 10'],
+    [{ queues: ['mail'] }, 'Give a list of default'],
+    [{ concurrency: 1.5 }, '`concurrency` is 1.5'],
+    [{ nam: 'x' }, 'Did you mean name?'],
+  ])('of worker that are wrong: %j', async (given, words) => {
+    await expect(open().worker(given)).rejects.toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(words) });
+  });
+
+  it('of the rest', async () => {
+    const runs = open();
+    await runs.submit('desk', 'Hi', { id: 'r1' });
+    await expect(runs.cancel('r1', { reason: '' })).rejects.toThrow(/`reason` is ""/);
+    await expect(runs.result('r1', { waitMs: -1 })).rejects.toThrow(/`waitMs` is -1/);
+    await expect(runs.result('r1', { until: 'now' })).rejects.toThrow(/'end' or 'wait'/);
+    expect(() => runs.events('r1', { from: 1 })).toThrow(/no option `from`/);
+  });
+
+  it('parts, limits without end and times are kept', async () => {
+    const store = memoryStore();
+    const runs = durable({ store, agents: { desk } });
+    onTestFinished(() => runs.close());
+    const at = new Date('2030-01-01T00:00:00Z');
+    const parts = [
+      { type: 'text' as const, text: 'Hi' },
+      { type: 'image' as const, mediaType: 'image/png', data: 'AAAA' },
+    ];
+    const { run } = await runs.submit('desk', parts, { limits: { turns: Number.POSITIVE_INFINITY, tokens: 5 }, at });
+    expect(run).toMatchObject({ dueAt: at.getTime(), state: 'queued' });
+    expect((await store.runs.get(run.id))?.submission).toEqual({ version: 1, input: parts, limits: { turns: null, tokens: 5 } });
+  });
+});
