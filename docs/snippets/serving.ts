@@ -97,7 +97,7 @@ const supervised = guardloopServer<Person>({
   authenticate: () => ({ user: 'sue', tenant: 'north', role: 'supervisor' }),
   authorize: (question, { role }) => {
     if (question.action === 'approval.decide' && question.approval.approval.tool === 'refund') return role === 'supervisor';
-    if (question.action === 'tenant.list' || question.action === 'approval.read') return role === 'supervisor' ? true : undefined;
+    if (question.action === 'tenant.list' || question.action.endsWith('.read')) return role === 'supervisor' ? true : undefined;
     return undefined; // the rule that stands
   },
 });

@@ -24,7 +24,8 @@ const clerk = defineAgent({
   tools: [pay],
 });
 const supervisorsDecide: Authorize<Person> = (question, { role }) => {
-  if (question.action === 'approval.read') return role === 'supervisor' ? true : undefined;
+  if (question.action === 'approval.read' || question.action === 'run.read') return role === 'supervisor' ? true : undefined;
+  if (question.action === 'run.cancel') return undefined;
   return role === 'supervisor';
 };
 
@@ -122,6 +123,15 @@ describe('an approval over HTTP', () => {
     expect(await late.json()).toMatchObject({ outcome: 'late', why: 'void' });
   });
 
+  it('is void once a later run of its session has ended its run', async () => {
+    const { session, id, digest } = await ask(scene, 'anna');
+    const { id: next } = await (
+      await scene.as('anna', '/v1/runs', { body: { agent: 'clerk', input: 'Never mind.', session, unfinished: 'abandon' } })
+    ).json();
+    expect(await scene.settled(next)).toBe('interrupted');
+    expect((await scene.as('anna', `${at(id)}/decision`, { body: { decision: 'approve', digest } })).status).toBe(410);
+  });
+
   it('is edited, and the edit is what runs', async () => {
     const { run, id, digest } = await ask(scene, 'anna');
     const edited = await scene.as('anna', `${at(id)}/decision`, { body: { decision: { edit: { to: 'shop', cents: 7 } }, digest } });
@@ -145,6 +155,15 @@ describe('who may decide', () => {
     expect(items.map((item: { readonly id: string }) => item.id)).toContain(id);
     expect((await strict.as('sue@shop:supervisor', `${at(id)}/decision`, { body })).status).toBe(200);
     expect((await strict.runs.result(run, { until: 'end' })).status).toBe('completed');
+  });
+
+  it('is said for runs too: who may see one of others may not end it, unless that is said', async () => {
+    const { run } = await ask(strict, 'anna@shop');
+    expect((await strict.as('sue@shop:supervisor', `/v1/runs/${run}`)).status).toBe(200);
+    expect((await strict.as('sue@shop:supervisor', `/v1/runs/${run}/cancel`, { body: {} })).status).toBe(403);
+    for (const stranger of ['bert@shop', 'sue@bank:supervisor', 'sue:supervisor'])
+      expect([stranger, (await strict.as(stranger, `/v1/runs/${run}`)).status]).toEqual([stranger, 404]);
+    expect((await strict.as('anna@shop', `/v1/runs/${run}/cancel`, { body: {} })).status).toBeLessThan(300);
   });
 
   it('lists for a tenant only where the host says so, and only for that tenant', async () => {

@@ -1,5 +1,6 @@
 // Who calls, what is theirs, and what else they may.
 import type { Awaitable, Decision } from '@guardloop/core';
+import type { RunInfo } from '@guardloop/durable';
 import type { ApprovalRecord, Belonging } from '@guardloop/store';
 
 /** Who calls, as `authenticate` says. The same user name in two tenants is two users. */
@@ -13,6 +14,8 @@ export type Authenticate<U extends Caller> = (request: Request) => Awaitable<U |
 
 /** What a caller wants beyond reading what is their own. */
 export type AuthorizeQuestion =
+  /** To see how a run stands, its result and its stream, or to end it: the owner may. */
+  | { readonly action: 'run.read' | 'run.cancel'; readonly run: RunInfo }
   /** To see one approval: the owner may. */
   | { readonly action: 'approval.read'; readonly approval: ApprovalRecord }
   /** To decide one: the owner may. `kind` is that of the decision; left out where it is asked whether they may at all. */
@@ -44,14 +47,20 @@ export const isOwn = (belonging: Belonging, caller: Caller): boolean =>
   belonging.owner === caller.user && belonging.tenant === caller.tenant;
 export const isOfTenant = (belonging: Belonging, caller: Caller): boolean => belonging.tenant === caller.tenant;
 
+function subjectOf(question: AuthorizeQuestion): Belonging | undefined {
+  if (question.action === 'tenant.list') return undefined;
+  return 'run' in question ? question.run : question.approval;
+}
+
 /** Whether the caller may; never rejects. Nothing of another tenant is ever allowed. */
 export async function mayCaller<U extends Caller>(
   authorize: Authorize<U> | undefined,
   question: AuthorizeQuestion,
   caller: U,
 ): Promise<boolean> {
-  const byRule = question.action === 'tenant.list' ? false : isOwn(question.approval, caller);
-  if (question.action !== 'tenant.list' && !isOfTenant(question.approval, caller)) return false;
+  const about = subjectOf(question);
+  const byRule = about !== undefined && isOwn(about, caller);
+  if (about !== undefined && !isOfTenant(about, caller)) return false;
   if (authorize === undefined) return byRule;
   try {
     const answer = await authorize(question, caller);

@@ -224,6 +224,9 @@ describe('pages of others', () => {
       expect(asked.headers.get('access-control-allow-headers')).toContain('idempotency-key');
       const called = await open.as('anna', '/v1/runs', { body: good, headers: { origin: 'https://app.example' } });
       expect([called.status, called.headers.get('access-control-allow-origin')]).toEqual([201, 'https://app.example']);
+      const streamed = await open.as('anna', '/v1/runs/stream', { body: good, headers: { origin: 'https://app.example' } });
+      expect([streamed.status, streamed.headers.get('access-control-allow-origin')]).toEqual([200, 'https://app.example']);
+      await streamed.body?.cancel();
       const refused = await open.as('anna', '/v1/nothing', { headers: { origin: 'https://app.example' } });
       expect([refused.status, refused.headers.get('access-control-allow-origin')]).toEqual([404, 'https://app.example']);
       const other = await fetch(`${open.url}/v1/runs`, { method: 'OPTIONS', headers: { ...headers, origin: 'https://evil.example' } });

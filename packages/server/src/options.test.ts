@@ -52,5 +52,15 @@ describe('options of the server', () => {
     const app = new Hono().get('/health', (context) => context.text('well')).route('/', guardloopServer(good));
     expect(await (await app.request('http://localhost/health')).text()).toBe('well');
     expect((await app.request('http://localhost/v1/runs')).status).toBe(200);
+    expect((await app.request('http://elsewhere.example/v1/runs')).status).toBe(421);
+    const under = new Hono().route('/api', guardloopServer(good));
+    const body = JSON.stringify({ agent: 'desk', input: 'Hello.' });
+    const started = await under.request('http://localhost/api/v1/runs', {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json' },
+    });
+    const { id } = (await started.json()) as { readonly id: string };
+    expect(started.headers.get('location')).toBe(`/api/v1/runs/${id}`);
   });
 });

@@ -33,7 +33,7 @@ export interface ServerOptions<U extends Caller = Caller> {
   readonly agents: Readonly<Record<string, OfferedAgent<U>>>;
   /** Who calls. For this machine alone: `anonymous()`. */
   readonly authenticate: Authenticate<U>;
-  /** Who may see and decide which approval, and list for a tenant. Default: owners see and decide their own, nobody lists for others. */
+  /** Who may see and decide what, and list for a tenant. Default: owners see and decide their own, nobody lists for others. */
   readonly authorize?: Authorize<U> | undefined;
   /** Tells 429 where it gives a time to wait, milliseconds. What it throws refuses with 503. */
   readonly rateLimit?: ((question: RateQuestion<U>) => Awaitable<{ readonly retryAfterMs: number } | undefined>) | undefined;

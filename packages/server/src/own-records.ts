@@ -7,9 +7,10 @@ import { isOfTenant, isOwn, mayCaller } from './caller.js';
 import type { Call } from './operation.js';
 import { Problem } from './problem.js';
 
-export async function ownRun<U extends Caller>({ settings, caller }: Call<U>, id: string): Promise<RunInfo> {
+/** A run that the caller may see. */
+export async function seenRun<U extends Caller>({ settings, caller }: Call<U>, id: string): Promise<RunInfo> {
   const run = await settings.runs.status(id);
-  if (run === undefined || !isOwn(run, caller)) throw new Problem('not-found');
+  if (run === undefined || !(await mayCaller(settings.authorize, { action: 'run.read', run }, caller))) throw new Problem('not-found');
   return run;
 }
 

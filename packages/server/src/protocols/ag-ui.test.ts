@@ -3,7 +3,7 @@ import type { Message, RunAgentResult } from '@ag-ui/client';
 import { HttpAgent } from '@ag-ui/client';
 import { allow, asTool, defineAgent, defineGuardrail, defineTool, deny, halt } from '@guardloop/core';
 import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
-import { describe, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { z } from 'zod';
 import type { Scene } from '../../test/scene.js';
 import { openScene, readEvents } from '../../test/scene.js';
@@ -81,6 +81,13 @@ async function withScene(use: (scene: Scene) => Promise<void>, options: Paramete
 }
 const client = (scene: Scene, agent: string, person = 'anna'): HttpAgent =>
   new HttpAgent({ url: `${scene.url}/v1/ag-ui/${agent}`, headers: { authorization: `Bearer ${person}` }, threadId: 'thread-1' });
+// The client tells failures to the console too.
+beforeAll(() => {
+  vi.spyOn(console, 'error').mockImplementation(() => undefined);
+});
+afterAll(() => {
+  vi.restoreAllMocks();
+});
 let messages = 0;
 const said = (text: string): Message => {
   messages += 1;

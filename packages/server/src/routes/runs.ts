@@ -1,10 +1,11 @@
 import { z } from 'zod';
 import type { Caller } from '../caller.js';
+import { mayCaller } from '../caller.js';
 import { runId } from '../ids.js';
 import type { Call, Operation } from '../operation.js';
 import { json, operation } from '../operation.js';
 import { outcomeOf } from '../outcome.js';
-import { belongingOf, ownRun, pageOf, withinScope } from '../own-records.js';
+import { belongingOf, pageOf, seenRun, withinScope } from '../own-records.js';
 import { Problem } from '../problem.js';
 import { placeOf, runStream } from '../run-stream.js';
 import type { StartBody } from '../schemas.js';
@@ -56,7 +57,7 @@ export function runOperations<U extends Caller>(): readonly Operation<U>[] {
       problems: [404, 422],
       handle: async (call) => {
         const { created, run } = await started(call);
-        return json(runView(run, call.show), created ? 201 : 200, { location: `${call.settings.prefix}/runs/${run.id}` });
+        return json(runView(run, call.show), created ? 201 : 200, { location: `${new URL(call.request.url).pathname}/${run.id}` });
       },
     }),
     operation<U, z.ZodObject, typeof startSchema>({
@@ -96,7 +97,7 @@ export function runOperations<U extends Caller>(): readonly Operation<U>[] {
       params,
       answers: { 200: { description: 'The run.', schema: runSchema } },
       problems: [404],
-      handle: async (call) => json(runView(await ownRun(call, call.params.run ?? ''), call.show)),
+      handle: async (call) => json(runView(await seenRun(call, call.params.run ?? ''), call.show)),
     }),
     operation<U, typeof resultQuerySchema, z.ZodType>({
       id: 'getResult',
@@ -108,7 +109,7 @@ export function runOperations<U extends Caller>(): readonly Operation<U>[] {
       answers: { 200: { description: 'Its end.', schema: outcomeSchema } },
       problems: [404, 409],
       handle: async (call) => {
-        const { id } = await ownRun(call, call.params.run ?? '');
+        const { id } = await seenRun(call, call.params.run ?? '');
         const { runs, timeoutMs } = call.settings;
         const waitMs = Math.min(call.query.waitMs ?? 0, Math.floor(timeoutMs * 0.8));
         const outcome = outcomeOf(await runs.result(id, { waitMs, until: 'end', signal: call.request.signal }));
@@ -131,7 +132,7 @@ export function runOperations<U extends Caller>(): readonly Operation<U>[] {
       problems: [404],
       handle: async (call) => {
         const after = placeOf(call.request, call.query.after);
-        const run = await ownRun(call, call.params.run ?? '');
+        const run = await seenRun(call, call.params.run ?? '');
         // A browser that reconnects after the end would do so for ever; this status tells it to stop.
         if (after !== undefined && run.state === 'ended' && (await isSeen(call, run.id, after))) return new Response(null, { status: 204 });
         return runStream(call, run, after);
@@ -151,7 +152,8 @@ export function runOperations<U extends Caller>(): readonly Operation<U>[] {
       problems: [404],
       handle: async (call) => {
         const { runs } = call.settings;
-        const run = await ownRun(call, call.params.run ?? '');
+        const run = await seenRun(call, call.params.run ?? '');
+        if (!(await mayCaller(call.settings.authorize, { action: 'run.cancel', run }, call.caller))) throw new Problem('not-allowed');
         if (run.state === 'ended') return json(runView(run, call.show));
         await runs.cancel(run.id, { reason: call.body.reason ?? 'The user cancelled it.' });
         const now = (await runs.status(run.id)) ?? run;
