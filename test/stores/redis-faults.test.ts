@@ -289,6 +289,15 @@ describe.skipIf(skipsRedis)(redisMissing ?? 'Redis and its faults', () => {
     expect(JSON.stringify([error, error.message, error.cause, error.details])).not.toContain('words of a person');
   });
 
+  it('leaves keys of a newer release as they are', async () => {
+    const prefix = newPrefix();
+    await admin.set(`{${prefix}}:version`, '2');
+    const error = await failureOf(open({ url: server.url, prefix }).append('chat', [event(1)], 0));
+    expect([error.code, error.isRetryable]).toEqual(['STORE_FAILED', false]);
+    expect(error.message).toMatch(/newer release/);
+    expect(await admin.keys(`{${prefix}}*`)).toEqual([`{${prefix}}:version`]);
+  });
+
   it('takes a client of the user, and leaves it open', async () => {
     const client = new Redis(server.url);
     const store = redisStore({ client, prefix: newPrefix() });

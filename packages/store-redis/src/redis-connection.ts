@@ -7,6 +7,9 @@ import { scripts } from './redis-scripts.js';
 /** What a script replies: texts, numbers, lists of them, or nothing. */
 export type Reply = string | number | null | readonly Reply[];
 
+/** Of the form in which keys hold what is stored. */
+const formVersion = 1;
+
 interface Settings {
   readonly base: string;
   readonly patienceMs: number;
@@ -36,6 +39,7 @@ export class RedisConnection {
     this.#client = client;
     // Without a listener a lost connection would end the process; every call is told of it by itself.
     this.#client.on('error', () => undefined);
+    this.#client.setMaxListeners(0);
   }
 
   /** Runs a script in the server. Rejects with STORE_FAILED. */
@@ -151,6 +155,7 @@ export class RedisConnection {
   async #check(): Promise<void> {
     const info = await this.#client.info();
     const read = (name: string): string => new RegExp(`^${name}:(.*?)\r?$`, 'm').exec(info)?.[1] ?? '';
+    await this.#checkVersion();
     const [major = 0] = read('redis_version').split('.').map(Number);
     if (major < 7)
       throw failed(`The server is Redis ${read('redis_version')}, and the store needs 7.0 or later. Use a newer one.`, {
@@ -164,6 +169,19 @@ export class RedisConnection {
     if (read('aof_enabled') === '0')
       this.settings.warn(
         'Redis loses the last events when it is ended or crashes (appendonly no). Set appendonly yes, with appendfsync always where none may be lost.',
+      );
+  }
+
+  async #checkVersion(): Promise<void> {
+    const key = `${this.settings.base}version`;
+    const found = await this.#client.get(key);
+    // Where this cannot be written, nothing else can be, and says so.
+    if (found === null) await this.#client.set(key, formVersion, 'NX').catch(() => undefined);
+    else if (Number(found) > formVersion)
+      throw new GuardloopError(
+        'STORE_FAILED',
+        `These keys are of version ${found}, but this release of Guardloop knows versions up to ${formVersion}. They were written by a newer release: update Guardloop here, or give this release a \`prefix\` of its own. Nothing was changed.`,
+        { details: { found: Number(found), known: formVersion } },
       );
   }
 

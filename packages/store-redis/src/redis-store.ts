@@ -1,5 +1,5 @@
 import type { LogEvent } from '@guardloop/core';
-import { GuardloopError } from '@guardloop/core';
+import { checkOptionNames, checkWholeNumber, optionFault } from '@guardloop/core/model';
 import type { CodecOptions, LiveText, Store } from '@guardloop/store';
 import { checkTtl, makeCodec, placeOf, writeName } from '@guardloop/store';
 import type { Redis } from 'ioredis';
@@ -29,7 +29,16 @@ export interface RedisStoreOptions extends CodecOptions {
   readonly onWarning?: ((message: string) => void) | undefined;
 }
 
-const names = ['url', 'client', 'prefix', 'ttlMs', 'patienceMs', 'onWarning', 'blobChars', 'encryption'] as const;
+const names: { readonly [K in keyof RedisStoreOptions]-?: true } = {
+  url: true,
+  client: true,
+  prefix: true,
+  ttlMs: true,
+  patienceMs: true,
+  onWarning: true,
+  blobChars: true,
+  encryption: true,
+};
 
 /**
  * A store in Redis 7 or later, or a server that speaks as it does, such as Valkey. Every change is one script in the server, over all keys of
@@ -106,24 +115,23 @@ async function getLive(context: RedisContext, id: string): Promise<LiveText | un
   return live as LiveText;
 }
 
-const refuse = (message: string): GuardloopError => new GuardloopError('CONFIG_INVALID', message);
-
 function readOptions(options: RedisStoreOptions) {
-  const unknown = Object.keys(options).find((name) => !(names as readonly string[]).includes(name));
-  if (unknown !== undefined) throw refuse(`redisStore has no option \`${unknown}\`. It has: ${names.join(', ')}.`);
+  const where = 'redisStore';
+  checkOptionNames(where, options, names);
   const { url, client, prefix = 'guardloop', ttlMs, patienceMs = 5_000, onWarning = emitWarning } = options;
-  if (url !== undefined && client !== undefined) throw refuse('redisStore was given `url` and `client`. Give one of them.');
+  if (url !== undefined && client !== undefined) throw optionFault(where, '`url` and `client` were given. Give one of them.');
   if (url !== undefined && !/^rediss?:\/\//.test(String(url)))
-    throw refuse('`url` does not begin with redis:// or rediss://. Give the address of the server so.');
-  if (client !== undefined && (client.isCluster || typeof client.duplicate !== 'function'))
-    throw refuse(
+    throw optionFault(where, '`url` does not begin with redis:// or rediss://. Give the address of the server so.');
+  if (client !== undefined && (client === null || client.isCluster || typeof client.duplicate !== 'function'))
+    throw optionFault(
+      where,
       '`client` is no client of one server. Give a Redis of ioredis: lists and claims need all sessions on one server; use several stores to divide them.',
     );
   if (typeof prefix !== 'string' || !/^[\w.:-]{1,100}$/.test(prefix))
-    throw refuse('`prefix` is no text of 1 to 100 letters, digits, ., :, _ and -. Leave it out for `guardloop`.');
+    throw optionFault(where, '`prefix` is no text of 1 to 100 letters, digits, ., :, _ and -. Leave it out for `guardloop`.');
   checkTtl(ttlMs);
-  if (!Number.isSafeInteger(patienceMs) || patienceMs < 1) throw refuse('`patienceMs` is no whole number of milliseconds above 0.');
-  if (typeof onWarning !== 'function') throw refuse('`onWarning` is no function.');
+  checkWholeNumber(where, { patienceMs }, 1);
+  if (typeof onWarning !== 'function') throw optionFault(where, '`onWarning` is no function from a message.');
   return { prefix, ttlMs, patienceMs, onWarning };
 }
 

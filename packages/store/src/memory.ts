@@ -1,3 +1,4 @@
+import { checkOptionNames, optionFault } from '@guardloop/core/model';
 import { decideApproval, reopenApproval, scheduleApproval } from './approval-records.js';
 import { checkId, checkTtl, pageSize, readPlace, writePlace } from './check-arguments.js';
 import type { ApprovalQuery, ApprovalRecord, ApprovalRecords, Page, SessionRecords, Store } from './contract.js';
@@ -18,8 +19,10 @@ export interface MemoryStoreOptions {
  * `storeConformance` holds all others against. Throws CONFIG_INVALID.
  */
 export function memoryStore(options: MemoryStoreOptions = {}): Store {
+  checkOptionNames('memoryStore', options, { ttlMs: true, now: true });
   const { ttlMs, now = Date.now } = options;
   checkTtl(ttlMs);
+  if (typeof now !== 'function') throw optionFault('memoryStore', '`now` is no function. Give one that returns milliseconds since 1970.');
   const tables = new MemoryTables(now, ttlMs);
   return {
     async load(id, afterSeq) {

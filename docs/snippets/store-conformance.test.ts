@@ -1,0 +1,6 @@
+// #region conformance
+import { memoryStore } from '@guardloop/store';
+import { storeConformance } from '@guardloop/store/conformance';
+
+storeConformance('memoryStore', ({ ttlMs, now }) => memoryStore({ ttlMs, now }), { hasClock: true });
+// #endregion
