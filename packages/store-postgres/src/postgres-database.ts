@@ -19,8 +19,7 @@ export interface PostgresDatabaseOptions {
   readonly pollMs: number;
 }
 
-/** Longest pause between two tries, milliseconds. */
-const longestPauseMs = 250;
+const pauses = { firstMs: 5, growth: 1.5, longestMs: 250 };
 
 /** The server's clock; `now()` would stand still within a transaction. */
 const now = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
@@ -111,7 +110,7 @@ class Transactions {
 
   #patiently<T>(work: () => Promise<T>): Promise<T> {
     const isPassing = (thrown: unknown): boolean => isAway(thrown) || isUndone(thrown);
-    return patiently(work, { patienceMs: this.options.patienceMs, isPassing, longestPauseMs });
+    return patiently(work, { patienceMs: this.options.patienceMs, isPassing, pauses });
   }
 
   async #told<T>(work: () => Promise<T>): Promise<T> {

@@ -1,18 +1,20 @@
 import type { Tables } from '@guardloop/store/sql';
-import { Line, migrate, migrations, patiently } from '@guardloop/store/sql';
+import { migrate, migrations, patiently } from '@guardloop/store/sql';
 import { Kysely, sql } from 'kysely';
 import { sqliteDialect } from './sqlite-dialect.js';
 import { isBusy } from './sqlite-failures.js';
 import type { SqliteFileOptions } from './sqlite-file.js';
 import { SqliteFile } from './sqlite-file.js';
+import type { Work } from './write-batches.js';
+import { WriteBatches } from './write-batches.js';
 
 export interface SharedFileOptions extends SqliteFileOptions {
   /** How long a lock of another process is waited for, milliseconds in all. */
   readonly busyMs: number;
 }
 
-/** Longest pause between two tries, milliseconds. */
-const longestPauseMs = 25;
+/** Others hold the lock for less than a millisecond, again and again: looking often is what gets one in between. */
+const pauses = { firstMs: 1, growth: 1.05, longestMs: 25 };
 
 interface Opened {
   readonly file: SqliteFile;
@@ -22,7 +24,7 @@ interface Opened {
 /** One connection to a file, opened and migrated at its first use. What it throws is libsql's. */
 export class SharedFile {
   readonly #options: SharedFileOptions;
-  readonly #writes = new Line();
+  readonly #writes = new WriteBatches((work) => this.#transact(work));
   #opening: Promise<Opened> | undefined;
   /** What is told of writes: by store. */
   readonly listeners = new Set<(session: string | undefined) => void>();
@@ -31,21 +33,14 @@ export class SharedFile {
     this.#options = options;
   }
 
-  async read<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T> {
+  async read<T>(work: Work<T>): Promise<T> {
     const { db } = await this.#open();
     return this.#patiently(() => work(db));
   }
 
-  /** In one transaction. One after another: two at once on one connection, or on two of one process, would only wait for each other. */
-  async write<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T> {
-    const { db } = await this.#open();
-    return this.#writes.stand(() => this.#patiently(() => db.transaction().execute(work)));
-  }
-
-  /** One statement that changes something. */
-  async once<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T> {
-    const { db } = await this.#open();
-    return this.#writes.stand(() => this.#patiently(() => work(db)));
+  /** In one transaction, which others may share. */
+  write<T>(work: Work<T>): Promise<T> {
+    return this.#writes.add(work);
   }
 
   /** Rises when another connection has changed the file. */
@@ -61,8 +56,13 @@ export class SharedFile {
     opened?.file.close();
   }
 
+  async #transact<T>(work: Work<T>): Promise<T> {
+    const { db } = await this.#open();
+    return this.#patiently(() => db.transaction().execute(work));
+  }
+
   #patiently<T>(work: () => Promise<T>): Promise<T> {
-    return patiently(work, { patienceMs: this.#options.busyMs, isPassing: isBusy, longestPauseMs });
+    return patiently(work, { patienceMs: this.#options.busyMs, isPassing: isBusy, pauses });
   }
 
   #open(): Promise<Opened> {

@@ -33,7 +33,7 @@ export function sqliteDatabase(options: SqliteDatabaseOptions): SqlDatabase {
     dialect: 'sqlite',
     read: (work) => tell(() => shared.read(work)),
     write: (work) => tell(() => shared.write(work)),
-    once: (work) => tell(() => shared.once(work)),
+    once: (work) => tell(() => shared.write(work)),
     clock: now,
     watching,
     async close() {

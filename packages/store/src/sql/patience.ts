@@ -4,14 +4,20 @@ export interface Patience {
   readonly patienceMs: number;
   /** Whether nothing was done, and trying again may help. */
   isPassing(error: unknown): boolean;
-  /** Longest pause between two tries, milliseconds. */
-  readonly longestPauseMs: number;
+  readonly pauses: Pauses;
+}
+/** Pauses between tries, milliseconds. They are of random length about these, so that nobody is always too late. */
+export interface Pauses {
+  readonly firstMs: number;
+  /** How much longer each is than the one before. */
+  readonly growth: number;
+  readonly longestMs: number;
 }
 
-/** Tries until it works, fails for good, or the patience is over: then with the last error. Pauses grow, and differ between processes. */
-export async function patiently<T>(work: () => Promise<T>, { patienceMs, isPassing, longestPauseMs }: Patience): Promise<T> {
+/** Tries until it works, fails for good, or the patience is over: then with the last error. */
+export async function patiently<T>(work: () => Promise<T>, { patienceMs, isPassing, pauses }: Patience): Promise<T> {
   const until = performance.now() + patienceMs;
-  for (let pauseMs = 2; ; pauseMs = Math.min(pauseMs * 1.5, longestPauseMs)) {
+  for (let pauseMs = pauses.firstMs; ; pauseMs = Math.min(pauseMs * pauses.growth, pauses.longestMs)) {
     try {
       return await work();
     } catch (thrown) {
@@ -23,15 +29,3 @@ export async function patiently<T>(work: () => Promise<T>, { patienceMs, isPassi
 }
 
 const pause = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
-/** One after another, in the order in which they came. */
-export class Line {
-  #last: Promise<unknown> = Promise.resolve();
-
-  async stand<T>(work: () => Promise<T>): Promise<T> {
-    const before = this.#last;
-    const turn = before.then(work, work);
-    this.#last = turn.catch(() => undefined);
-    return turn;
-  }
-}
