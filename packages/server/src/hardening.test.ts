@@ -260,6 +260,7 @@ describe('what hangs or fails behind the server', () => {
     const hanging = await openScene({ desk }, { timeoutMs: 60, authenticate: () => new Promise(() => undefined) });
     try {
       expect((await hanging.as('anna', '/v1/runs')).status).toBe(503);
+      expect(hanging.errors).toMatchObject([{ code: 'INTERNAL', message: expect.stringContaining('listRuns') }]);
     } finally {
       await hanging.close();
     }
@@ -280,8 +281,14 @@ describe('what hangs or fails behind the server', () => {
 
 describe('every answer', () => {
   it('is kept nowhere, read as what it says it is, and shown in no frame', async () => {
-    for (const path of ['/v1/runs', '/v1/nothing', '/v1/openapi.json']) {
-      const { headers } = await scene.as('anna', path);
+    for (const [path, origin] of [
+      ['/v1/runs'],
+      ['/v1/nothing'],
+      ['/v1/openapi.json'],
+      ['/v1/runs/r1'],
+      ['/v1/runs', 'https://evil.example'],
+    ] as const) {
+      const { headers } = await scene.as('anna', path, origin === undefined ? {} : { headers: { origin } });
       expect(headers.get('cache-control')).toBe('no-store');
       expect(headers.get('x-content-type-options')).toBe('nosniff');
       expect(headers.get('content-security-policy')).toContain("default-src 'none'");

@@ -1,3 +1,4 @@
+import { GuardloopError } from '@guardloop/core';
 import { Hono } from 'hono';
 import { cors } from 'hono/cors';
 import type { BlankEnv, BlankSchema } from 'hono/types';
@@ -40,7 +41,11 @@ export function guardloopServer<U extends Caller>(options: ServerOptions<U>): Ho
   const app = new Hono();
 
   // Whoever has left is told nothing, and what broke for it is no fault.
-  app.onError((error, context) => failed(error, context.req.raw.signal.aborted ? { onError: () => undefined } : settings));
+  app.onError((error, context) => {
+    const response = failed(error, context.req.raw.signal.aborted ? { onError: () => undefined } : settings);
+    secure(response.headers, settings);
+    return response;
+  });
   app.notFound(() => new Problem('not-found').response());
   app.use('*', async (context, next) => {
     checkPlace(context.req.raw, settings);
@@ -145,7 +150,12 @@ interface Arrival<U extends Caller> {
 
 async function answer<U extends Caller>(request: Request, arrival: Arrival<U>): Promise<Response> {
   const { made, settings } = arrival;
-  const late = (): Problem => new Problem('unavailable', { headers: { 'retry-after': '2' } });
+  const late = (): Problem => {
+    settings.onError(
+      new GuardloopError('INTERNAL', `The operation ${made.id} of guardloopServer took longer than \`timeoutMs\`, ${settings.timeoutMs}.`),
+    );
+    return new Problem('unavailable', { headers: { 'retry-after': '2' } });
+  };
   const caller = await within(identify(request, settings), settings.timeoutMs, late);
   if (settings.rateLimit !== undefined) await within(checkRate(request, caller, arrival), settings.timeoutMs, late);
   const body = made.body === undefined ? undefined : fit(made.body, await readJson(request, bodyLimits(made, settings)));
@@ -239,6 +249,7 @@ function openStream<U extends Caller>(
       yield* make(signal);
     } catch (thrown) {
       if (!signal.aborted) onError(thrown);
+      throw new Error('The stream broke off.');
     }
   }
   return sseResponse(watched, {

@@ -20,7 +20,7 @@ export const sseText = ({ event, id, data }: SseMessage): string =>
 
 /**
  * The messages as a response. `messages` is taken from only as fast as it is read; when the client leaves, or `maxMs` are over, its
- * `return` is called and `signal` aborted. An iterator that throws ends the stream without a word.
+ * `return` is called and `signal` aborted. An iterator that throws breaks the connection off, so that the client comes back.
  */
 export function sseResponse(make: (signal: AbortSignal) => AsyncIterable<SseMessage>, options: SseOptions): Response {
   const { heartbeatMs, maxMs, headers = {}, onEnd } = options;
@@ -56,9 +56,9 @@ export function sseResponse(make: (signal: AbortSignal) => AsyncIterable<SseMess
             return out.close();
           }
           out.enqueue(encoder.encode(sseText(came.value)));
-        } catch {
+        } catch (thrown) {
           over();
-          out.close();
+          out.error(thrown);
         }
       },
       cancel: over,

@@ -175,6 +175,23 @@ describe('a stream of a run', () => {
     }
   });
 
+  it('holds up neither the run nor the server for a client that does not read', async () => {
+    const long = Array.from({ length: 60 }, (_, index) => `${index}`.repeat(60_000));
+    const talker = defineAgent({ name: 'talker', instructions: '', model: scriptedModel([say(long)]) });
+    const scene = await openScene({ talker });
+    const controllers = [1, 2, 3].map(() => new AbortController());
+    try {
+      const run = await (await scene.as('anna', '/v1/runs', { body: { agent: 'talker', input: 'Talk.' } })).json();
+      for (const { signal } of controllers) expect((await scene.as('anna', `/v1/runs/${run.id}/events`, { signal })).status).toBe(200);
+      expect(await scene.settled(run.id)).toBe('completed');
+      const reader = await readEvents(await scene.as('anna', `/v1/runs/${run.id}/events`));
+      expect(textOf(reader)).toBe(long.join(''));
+    } finally {
+      for (const controller of controllers) controller.abort();
+      await scene.close();
+    }
+  });
+
   it('refuses a number that is none', async () => {
     const desk = defineAgent({ name: 'desk', instructions: '', model: scriptedModel([say('Hello.')]) });
     const scene = await openScene({ desk }, {}, { isWorking: false });
@@ -227,6 +244,23 @@ describe('server-sent events', () => {
     expect(taken).toBeLessThanOrEqual(4);
     await reader?.cancel();
     await expect.poll(() => ended).toBe(1);
+  });
+
+  it('break off where their source fails, once', async () => {
+    let overs = 0;
+    async function* failing(): AsyncGenerator<{ readonly data: string }> {
+      yield { data: '1' };
+      throw new Error('the store is down');
+    }
+    const response = sseResponse(failing, {
+      heartbeatMs: 1_000,
+      maxMs: 60_000,
+      onEnd: () => {
+        overs += 1;
+      },
+    });
+    await expect(response.text()).rejects.toThrow('the store is down');
+    expect(overs).toBe(1);
   });
 
   it('say in silence that they are there, and end after their time', async () => {

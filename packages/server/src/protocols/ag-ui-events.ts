@@ -3,7 +3,7 @@ import type { JsonValue } from '@guardloop/core';
 import type { DurableEvent } from '@guardloop/durable';
 import type { RunOutcome, Show } from '../show.js';
 import { outcomeView, showsTool } from '../show.js';
-import type { AskedApproval, EndedRun } from './turns.js';
+import type { AskedApproval, Translator } from './turns.js';
 import { callKey, callsToTell, isForFrontEnd, ShownTexts, seenId } from './turns.js';
 
 /** Plain JSON with its `type`. */
@@ -23,7 +23,7 @@ export interface AgUiRun {
 }
 
 /** Its events make a leg of the conversation; the run may go on in another. Each call of `on` gives the events that one event of the run makes. `wait` ends a leg that waits for people. */
-export class AgUiTranslator implements EndedRun<AgUiEvent> {
+export class AgUiTranslator implements Translator<AgUiEvent> {
   readonly #run: AgUiRun;
   readonly #texts = new ShownTexts();
   readonly #told = new Set<string>();

@@ -3,7 +3,7 @@ import type { JsonValue, RecordedCall, ToolEndEvent } from '@guardloop/core';
 import type { DurableEvent } from '@guardloop/durable';
 import type { RunOutcome, Show } from '../show.js';
 import { outcomeView, showsTool } from '../show.js';
-import type { AskedApproval, EndedRun } from './turns.js';
+import type { AskedApproval, Translator } from './turns.js';
 import { callKey, callsToTell, isForFrontEnd, ShownTexts, seenId } from './turns.js';
 
 /** Plain JSON with its `type`. */
@@ -18,7 +18,7 @@ export interface UiRun {
 }
 
 /** One run is one message: its id is the run's, also when it goes on after people have decided. */
-export class UiMessageTranslator implements EndedRun<UiChunk> {
+export class UiMessageTranslator implements Translator<UiChunk> {
   readonly #run: UiRun;
   readonly #texts = new ShownTexts();
   readonly #told = new Set<string>();

@@ -18,7 +18,7 @@ export interface AskedApproval {
   readonly expiresAt?: number | undefined;
 }
 /** What a protocol makes of a run, piece by piece. */
-export interface EndedRun<T> {
+export interface Translator<T> {
   start(): readonly T[];
   on(event: DurableEvent): readonly T[];
   wait(asked: readonly AskedApproval[]): readonly T[];
@@ -35,7 +35,7 @@ export interface Leg {
 export async function* legOf<T, U extends Caller>(
   call: Call<U>,
   { run, after = 0 }: Leg,
-  { make, signal }: { readonly make: EndedRun<T>; readonly signal: AbortSignal },
+  { make, signal }: { readonly make: Translator<T>; readonly signal: AbortSignal },
 ): AsyncGenerator<T> {
   const { runs } = call.settings;
   yield* make.start();
