@@ -46,13 +46,20 @@ async function matrixOn(field: Field, { isPlain = false, most, pairs = 0 }: Matr
     undisturbed,
     places.map((strike, index) => ({ field, name: `single-${index}`, strikes: [strike] })),
   );
-  const rows = [row('kill -9, one', where, singles, `of ${known.length} places, ${seconds(began)}`)];
+  const rows = [row({ fault: 'kill -9, one', where, tried: singles, note: `of ${known.length} places, ${seconds(began)}` })];
   if (pairs > 0) {
     const began = performance.now();
     const tries = await samplePairs(singles, pairs, field);
     const struck = await strikeAll(strikeRun, undisturbed, tries);
     const beforeEnd = struck.filter(({ died }) => died === 2).length;
-    rows.push(row('kill -9, two in a row', where, struck, `${beforeEnd} killed in recovery, seed ${seed}, ${seconds(began)}`));
+    rows.push(
+      row({
+        fault: 'kill -9, two in a row',
+        where,
+        tried: struck,
+        note: `${beforeEnd} killed in recovery, seed ${seed}, ${seconds(began)}`,
+      }),
+    );
   }
   return rows;
 }
@@ -79,7 +86,7 @@ function strikeAll(strikeRun: (wanted: Try) => Promise<Struck>, undisturbed: Str
   });
 }
 
-function row(fault: string, where: string, tried: readonly Tried[], note: string): Row {
+function row({ fault, where, tried, note }: Pick<Row, 'fault' | 'where' | 'note'> & { readonly tried: readonly Tried[] }): Row {
   const failures = tried.flatMap(({ strikes, flaws }) =>
     flaws.length === 0 ? [] : [`${strikes.map(({ at }) => at).join(', then ')}: ${flaws.join('; ')}`],
   );

@@ -20,7 +20,8 @@ export interface Life {
   end(): Promise<void>;
 }
 
-const program = fileURLToPath(new URL('child.js', import.meta.url));
+/** Tests are run from the source; child processes always from what was built. */
+const program = fileURLToPath(new URL(import.meta.url.endsWith('.ts') ? '../dist/faults/child.js' : 'child.js', import.meta.url));
 const living = new Set<ChildProcess>();
 process.once('exit', () => {
   for (const child of living) child.kill('SIGKILL');

@@ -28,6 +28,9 @@ export const sceneInput = 'Order o1 came broken. My code is swordfish.';
 export const effectOf = (tool: string, input: string): string =>
   `${tool}-${[...input].reduce((sum, c) => (sum * 31 + c.charCodeAt(0)) % 9973, 7)}`;
 
+/** What a tool gives: long enough that a run takes some pages of a database. */
+export const resultOf = (value: string) => ({ value, receipt: `${value} `.repeat(200) });
+
 const turns = {
   triage: [
     [
@@ -46,7 +49,9 @@ const turns = {
 
 /** The last answer names what every tool gave, so that a swap of results is seen in it. */
 function conclude({ messages }: ModelRequest) {
-  const results = messages.flatMap((message) => (message.role === 'tool' ? [`${message.tool}: ${String(message.content)}`] : []));
+  const results = messages.flatMap((message) =>
+    message.role === 'tool' ? [`${message.tool}: ${String(message.content).slice(0, 60)}`] : [],
+  );
   return say(['All is done. ', ...results.map((result) => `${result}; `)]);
 }
 
@@ -97,7 +102,7 @@ export function makeScene(files: SceneFiles, places: Places, chargeMs = 15) {
         phase('effect');
         await sleep(5);
         phase('after');
-        return { value: applied.value };
+        return resultOf(applied.value);
       },
     });
   const guardrail = defineGuardrail({

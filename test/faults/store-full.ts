@@ -4,7 +4,9 @@ import type { StoreAddress } from './child-config.js';
 import type { Field } from './field.js';
 import { openField } from './field.js';
 import { readLedger } from './ledger.js';
+import type { Life } from './lives.js';
 import type { Row } from './report.js';
+import { repeatableTools } from './scene.js';
 import { strikeWorkers } from './struck-run.js';
 import type { Trial } from './trial.js';
 import { openTrial, until } from './trial.js';
@@ -92,7 +94,7 @@ async function fillAndFree(
   return { flaws, wasFull };
 }
 
-/** Effects that the ledger has and the log has no start of. */
+/** Effects that the ledger has and the log has no start of. A tool that may run twice waits for no store. */
 async function effectsWithoutStart(trial: Trial): Promise<readonly string[]> {
   const starts = new Set(
     (await trial.store.load(trial.name)).flatMap((event) => (event.type === 'tool.start' ? [event.idempotencyKey] : [])),
@@ -137,7 +139,7 @@ async function readOnlyAt(
   try {
     // The place is held for as long as it takes to switch.
     const worker = trial.startWorker({ strike: { at: place, signal: 'SIGSTOP' }, leaseMs: 20_000 });
-    await until(`the worker comes to ${place}`, () => trial.placesOf(worker).includes(place));
+    await comesTo(trial, { worker, place });
     setReadOnly(field, true);
     worker.signal('SIGCONT');
     const before = trial.placesOf(worker).length;
@@ -164,10 +166,25 @@ async function readOnlyAt(
   }
 }
 
+/** Decides on what is asked until the worker has come to the place. */
+async function comesTo(trial: Trial, { worker, place }: { readonly worker: Life; readonly place: string }): Promise<void> {
+  const there = new Error('It is there.');
+  const ended = await trial
+    .untilEnd(() => {
+      if (trial.placesOf(worker).includes(place)) throw there;
+    })
+    .catch((thrown: unknown) => {
+      if (thrown !== there) throw thrown;
+      return undefined;
+    });
+  if (ended) throw new Error(`the run ended before the worker came to ${place}`);
+}
+
 /** For sessions that are open, too: they are ended, and come again. */
 function setReadOnly(field: Field, isReadOnly: boolean): void {
   field.postgres?.sql(
-    `alter database postgres set default_transaction_read_only = ${isReadOnly ? 'on' : 'off'};
+    `set default_transaction_read_only = off;
+     alter database postgres set default_transaction_read_only = ${isReadOnly ? 'on' : 'off'};
      select pg_terminate_backend(pid) from pg_stat_activity where datname = 'postgres' and pid <> pg_backend_pid();`,
   );
 }
