@@ -19,6 +19,7 @@ import * as evals from '@guardloop/evals';
 import * as guardrails from '@guardloop/guardrails';
 import * as mcp from '@guardloop/mcp';
 import * as reasoning from '@guardloop/reasoning';
+import * as server from '@guardloop/server';
 import * as testing from '@guardloop/testing';
 import * as conformance from '@guardloop/testing/conformance';
 import { describe, expect, test } from 'vitest';
@@ -34,7 +35,7 @@ const missing = (names: readonly string[], text: string): readonly string[] =>
   names.filter((name) => !new RegExp(`\\b${name.replaceAll('.', '\\.')}\\b`).test(text));
 
 describe('the guides', () => {
-  test.each(Object.entries({ context, core, evals, guardrails, mcp, report, reasoning, testing, conformance }))(
+  test.each(Object.entries({ context, core, evals, guardrails, mcp, report, reasoning, server, testing, conformance }))(
     'name every function of %s',
     (_name, module) => {
       expect(missing(named(module), guides)).toEqual([]);
