@@ -17,10 +17,12 @@ const comesTooLate = ({ kind }: Stop): boolean => kind === 'cancel' || kind === 
 
 const isStopped = (stop: Stop, { type }: Step): boolean => type !== 'end' && !(type === 'complete' && comesTooLate(stop));
 
-/** What comes before a model call: a pause, what a person said meanwhile, what a monitor finds. It may change what comes next. */
+/** What comes before a model call: the answer before it is stored, a pause, what a person said meanwhile, what a monitor finds. It may change what comes next. */
 function interject(handle: RunHandle, next: Step['type']): undefined | 'pause' | 'again' | Promise<Ending | 'again'> {
-  if (next !== 'callModel' && next !== 'complete') return undefined;
   const { root, state } = handle;
+  // A store that falls behind holds the run up: after a cut no more than the call under way is made again.
+  if ((next === 'callModel' || next === 'finalize') && root.writer?.hasLastAnswer === false) return handle.barrier().then(() => 'again');
+  if (next !== 'callModel' && next !== 'complete') return undefined;
   const steering = handle.parent === undefined ? root.steering : undefined;
   const isCall = next === 'callModel';
   if (isCall && steering?.isPaused) return 'pause';

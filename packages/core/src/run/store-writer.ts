@@ -11,6 +11,8 @@ export class StoreWriter {
   private pending: LogEvent[] = [];
   private flushing: Promise<void> | undefined;
   private stored: number;
+  /** The last answer of a model that was added. */
+  private lastAnswer = 0;
   failure: GuardloopError | undefined;
 
   private readonly store: SessionStore;
@@ -33,6 +35,7 @@ export class StoreWriter {
 
   add(event: LogEvent): void {
     if (this.failure) return;
+    if (event.type === 'model.end') this.lastAnswer = event.seq;
     this.pending.push(event);
     this.flushing ??= this.flush();
   }
@@ -40,6 +43,11 @@ export class StoreWriter {
   /** Resolves once all is stored or the store has failed; look at `failure` then. Undefined when there is nothing to wait for. */
   barrier(): Promise<void> | undefined {
     return this.flushing;
+  }
+
+  /** Whether the last answer of a model is stored: after a cut it is not asked for again. */
+  get hasLastAnswer(): boolean {
+    return this.stored >= this.lastAnswer;
   }
 
   /** The store has taken too long after a stop, for which `cause` is the reason: what it does now is its own, and nothing more is written. */
