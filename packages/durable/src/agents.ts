@@ -147,10 +147,14 @@ export function readTimes(given: unknown, place: string): ApprovalTimes | undefi
   const isReject = typeof atExpiry === 'object' && atExpiry !== null && typeof (atExpiry as { reject?: unknown }).reject === 'string';
   if (atExpiry !== undefined && atExpiry !== 'cancel' && !isReject)
     reader.refuse('atExpiry', "Give { reject: words }, or 'cancel', or leave it out.");
+  const remindAfterMs = reader.number('remindAfterMs', { least: 1 });
+  const onReminder = reader.function<NonNullable<ApprovalTimes['onReminder']>>('onReminder');
+  if ((remindAfterMs === undefined) !== (onReminder === undefined))
+    invalid(`${place}, \`approvals\`: \`remindAfterMs\` and \`onReminder\` go together. Give both, or neither.`);
   return {
-    remindAfterMs: reader.number('remindAfterMs', { least: 1 }),
+    remindAfterMs,
+    onReminder,
     expireAfterMs: reader.number('expireAfterMs', { least: 1 }),
-    onReminder: reader.function('onReminder'),
     atExpiry: atExpiry as ApprovalTimes['atExpiry'],
   };
 }

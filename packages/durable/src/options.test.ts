@@ -36,6 +36,7 @@ describe('options', () => {
     [{ maxAttempts: 0 }, '`maxAttempts` is 0'],
     [{ retry: { firstMs: 100, mostMs: 50 } }, '`mostMs` is 50'],
     [{ approvals: { remindAfter: 1 } }, 'Did you mean remindAfterMs?'],
+    [{ approvals: { remindAfterMs: 1 } }, 'go together'],
     [{ approvals: { atExpiry: 'approve' } }, "'cancel'"],
     [{ upkeepMs: 'often' }, '`upkeepMs` is "often"'],
     [{ onError: 'log' }, '`onError` is "log"'],

@@ -197,7 +197,7 @@ export interface DurableApprovals {
 }
 /** When people are reminded, and what happens when nobody answers. Workers do it, whoever they are, once. */
 export interface ApprovalTimes {
-  /** Milliseconds after the question, and again after each reminder. Left out: nobody is reminded. */
+  /** Milliseconds after the question, and again after each reminder; with `onReminder`. Left out: nobody is reminded. */
   readonly remindAfterMs?: number | undefined;
   /** Called by one worker. What it throws is told to `onError`; the next reminder comes all the same. */
   readonly onReminder?: ((approval: ApprovalRecord) => unknown) | undefined;

@@ -1,4 +1,4 @@
-import type { ApprovalRecord, RunRecord, Store } from '@guardloop/store';
+import type { ApprovalRecord, Page, RunRecord, Store } from '@guardloop/store';
 import { notRegistered } from './active-run.js';
 import type { Registered } from './agents.js';
 import { cancelRun } from './cancel.js';
@@ -25,6 +25,7 @@ export const expiryName = 'expiry';
 const expiryWords = 'Nobody has decided in time.';
 const sweepMs = 600_000;
 const size = 100;
+const orphansAtOnce = 200;
 
 /**
  * What workers do beside runs, every one of them, each thing once: reminders, expiry, decisions whose run was not made due, runs that nobody
@@ -34,6 +35,7 @@ export function keepUp(place: UpkeepPlace): () => Promise<void> {
   let isStopped = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let sweptAt = performance.now();
+  let orphansAfter: string | undefined;
   const contain = async (act: () => Promise<void>): Promise<void> => {
     if (isStopped) return;
     try {
@@ -45,7 +47,9 @@ export function keepUp(place: UpkeepPlace): () => Promise<void> {
   const round = async (): Promise<void> => {
     await contain(() => lookAfterApprovals(place));
     await contain(() => lookAfterDecisions(place));
-    await contain(() => lookAfterOrphans(place));
+    await contain(async () => {
+      orphansAfter = await lookAfterOrphans(place, orphansAfter);
+    });
     if (performance.now() - sweptAt >= sweepMs) {
       sweptAt = performance.now();
       await contain(async () => void (await place.store.sweep()));
@@ -68,8 +72,8 @@ export function keepUp(place: UpkeepPlace): () => Promise<void> {
 async function lookAfterApprovals(place: UpkeepPlace): Promise<void> {
   const { store } = place;
   const now = await store.now();
-  const { items } = await store.approvals.list({ state: 'open', dueBefore: now, limit: size });
-  for (const approval of items) {
+  const query = { state: 'open', dueBefore: now, limit: size } as const;
+  for await (const approval of allOf((after) => store.approvals.list({ ...query, ...(after === undefined ? {} : { after }) }))) {
     const run = await store.runs.get(approval.run);
     const times = (run && place.agents.get(run.agent)?.approvals) ?? place.times;
     if (approval.expiresAt !== undefined && approval.expiresAt <= now) await expire(place, approval, times?.atExpiry);
@@ -119,18 +123,28 @@ async function makeDueIfWaiting(store: Store, id: string): Promise<RunRecord | u
   return (await store.runs.get(id))?.state === 'waiting' ? makeDue(store, id) : undefined;
 }
 
-/** Runs that are due and whose agent is not registered here: where nobody takes them, that is told. One that is to be ended needs no agent. */
-async function lookAfterOrphans({ store, agents, orphanMs, advance }: UpkeepPlace): Promise<void> {
+/**
+ * Runs that are due and whose agent is not registered here: where nobody takes them, that is told. One that is to be ended needs no agent. Looks at
+ * some of what is due, from `after` on, since that may be much; gives where to go on.
+ */
+async function lookAfterOrphans({ store, agents, orphanMs, advance }: UpkeepPlace, after: string | undefined): Promise<string | undefined> {
   const now = await store.now();
+  const { items, next } = await store.runs.list({ due: true, limit: orphansAtOnce, ...(after === undefined ? {} : { after }) });
+  for (const run of items) {
+    if (agents.has(run.agent)) continue;
+    if (run.cancel) await advance(run.id);
+    else if (run.trouble === undefined && now - Math.max(run.dueAt, run.updatedAt) >= orphanMs) await tellOrphan(store, run);
+  }
+  return next;
+}
+
+/** All items of a list, page by page. */
+async function* allOf<T>(list: (after: string | undefined) => Promise<Page<T>>): AsyncGenerator<T, undefined> {
   let after: string | undefined;
   do {
-    const page = await store.runs.list({ due: true, limit: size, ...(after === undefined ? {} : { after }) });
-    for (const run of page.items) {
-      if (agents.has(run.agent)) continue;
-      if (run.cancel) await advance(run.id);
-      else if (run.trouble === undefined && now - Math.max(run.dueAt, run.updatedAt) >= orphanMs) await tellOrphan(store, run);
-    }
-    after = page.next;
+    const { items, next } = await list(after);
+    yield* items;
+    after = next;
   } while (after !== undefined);
 }
 
