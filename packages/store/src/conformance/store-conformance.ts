@@ -1,6 +1,7 @@
 import { sessionConformance } from '@guardloop/testing/conformance';
 import { describe } from 'vitest';
 import type { Store } from '../contract.js';
+import { testAgainstMemory } from './against-memory.js';
 import { testApprovals } from './approvals.js';
 import { testClaims } from './claims.js';
 import { testContents } from './contents.js';
@@ -16,7 +17,8 @@ export type { StoreConformanceOptions, StoreSetting } from './suite.js';
 
 /**
  * The suite that every `Store` runs: all of `sessionConformance`, then records of sessions, approvals and runs, claims by many workers at
- * once, times to live, live texts, watching, and where the store has them encryption, payloads, and opening by many at once. Call it at the
+ * once, times to live, live texts, watching, and where the store has them encryption, payloads, and opening by many at once; and random work, to whose answers
+ * those of `memoryStore` are the reference. Call it at the
  * top level of a vitest file; it needs vitest and `@guardloop/testing`.
  *
  * `open` is called for every store that a test needs, several at once too. Storage need not be empty. Stores are closed at the end.
@@ -47,5 +49,6 @@ export function storeConformance(
     testWatching(suite);
     testContents(suite);
     testOpening(suite);
+    testAgainstMemory(suite);
   });
 }
