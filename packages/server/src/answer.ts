@@ -1,0 +1,137 @@
+// From a request that found its operation to the answer: who calls, how often, what was sent.
+import { GuardloopError } from '@guardloop/core';
+import type { z } from 'zod';
+import type { Caller } from './caller.js';
+import { checkedCaller } from './caller.js';
+import { within } from './deadline.js';
+import type { Call, Operation } from './operation.js';
+import type { Settings } from './options.js';
+import { Problem } from './problem.js';
+import { fit, readJson } from './read-body.js';
+import type { SseMessage } from './sse.js';
+import { sseResponse } from './sse.js';
+
+/** A request that found its operation. */
+export interface Arrival<U extends Caller> {
+  readonly made: Operation<U>;
+  readonly params: Readonly<Record<string, string>>;
+  readonly settings: Settings<U>;
+  readonly streams: Map<string, number>;
+}
+
+/** Lets the request in, or throws the problem with it, and has it answered. */
+export async function answer<U extends Caller>(request: Request, arrival: Arrival<U>): Promise<Response> {
+  const { made, settings } = arrival;
+  const late = (): Problem => {
+    settings.onError(
+      new GuardloopError('INTERNAL', `The operation ${made.id} of guardloopServer took longer than \`timeoutMs\`, ${settings.timeoutMs}.`),
+    );
+    return new Problem('unavailable', { headers: { 'retry-after': '2' } });
+  };
+  const caller = await within(identify(request, settings), settings.timeoutMs, late);
+  if (settings.rateLimit !== undefined) await within(checkRate(request, caller, arrival), settings.timeoutMs, late);
+  const body = made.body === undefined ? undefined : fit(made.body, await readJson(request, bodyLimits(made, settings)));
+  const query = made.query === undefined ? checkNoQuery(request) : fit(made.query, queryOf(request), 'bad-query');
+  const call: Call<U> = {
+    settings,
+    caller,
+    show: settings.showFor(caller),
+    request,
+    params: checkParams(arrival),
+    query,
+    body,
+    stream: (make, headers) => openStream(make, { request, caller, arrival, headers }),
+  };
+  return within(made.handle(call), settings.timeoutMs, late);
+}
+
+async function identify<U extends Caller>(request: Request, { authenticate, onError }: Settings<U>): Promise<U> {
+  let given: U | undefined;
+  try {
+    given = await authenticate(request);
+  } catch (thrown) {
+    onError(thrown);
+    throw new Problem('unauthenticated', { headers: { 'www-authenticate': 'Bearer' } });
+  }
+  const caller = checkedCaller(given);
+  if (caller === undefined) throw new Problem('unauthenticated', { headers: { 'www-authenticate': 'Bearer' } });
+  return caller;
+}
+
+async function checkRate<U extends Caller>(request: Request, caller: U, { made, settings }: Arrival<U>): Promise<void> {
+  let wait: { readonly retryAfterMs: number } | undefined;
+  try {
+    wait = await settings.rateLimit?.({ caller, operation: made.id, request });
+  } catch (thrown) {
+    settings.onError(thrown);
+    throw new Problem('unavailable', { headers: { 'retry-after': '2' } });
+  }
+  if (wait === undefined) return;
+  const seconds = Math.ceil(wait.retryAfterMs / 1_000);
+  throw new Problem('too-many', { headers: { 'retry-after': String(Number.isFinite(seconds) && seconds > 0 ? seconds : 1) } });
+}
+
+const bodyLimits = <U extends Caller>({ isHistory }: Operation<U>, settings: Settings<U>): Parameters<typeof readJson>[1] => ({
+  maxBytes: isHistory === true ? settings.maxHistoryBytes : settings.maxBodyBytes,
+  maxDepth: settings.maxDepth,
+  timeoutMs: settings.bodyTimeoutMs,
+});
+
+function queryOf(request: Request): Readonly<Record<string, string>> {
+  const query = new Map<string, string>();
+  for (const [name, value] of new URL(request.url).searchParams) {
+    if (query.has(name)) throw new Problem('bad-query', { detail: 'A field of the query is given twice.' });
+    query.set(name, value);
+  }
+  return Object.fromEntries(query);
+}
+
+function checkNoQuery(request: Request): undefined {
+  if (new URL(request.url).search !== '') throw new Problem('bad-query', { detail: 'No query is taken here.' });
+}
+
+/** An id that could be none is one that is not there. */
+function checkParams<U extends Caller>({ made, params }: Arrival<U>): Readonly<Record<string, string>> {
+  for (const [name, schema] of Object.entries(made.params ?? {}) as readonly [string, z.ZodType<string>][])
+    if (!schema.safeParse(params[name]).success) throw new Problem('not-found');
+  return params;
+}
+
+interface OpenStream<U extends Caller> {
+  readonly request: Request;
+  readonly caller: U;
+  readonly arrival: Arrival<U>;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+}
+
+function openStream<U extends Caller>(
+  make: (signal: AbortSignal) => AsyncIterable<SseMessage>,
+  { request, caller, arrival, headers }: OpenStream<U>,
+): Response {
+  const { settings, streams } = arrival;
+  const { heartbeatMs, maxStreamMs, maxStreams, onError } = settings;
+  const key = JSON.stringify([caller.tenant ?? null, caller.user]);
+  const open = streams.get(key) ?? 0;
+  if (open >= maxStreams) throw new Problem('too-many', { detail: 'Too many streams are open.', headers: { 'retry-after': '5' } });
+  // Nobody will read it.
+  if (request.method === 'HEAD') return new Response(null, { headers: { 'content-type': 'text/event-stream; charset=utf-8', ...headers } });
+  streams.set(key, open + 1);
+  async function* watched(signal: AbortSignal): AsyncGenerator<SseMessage> {
+    try {
+      yield* make(signal);
+    } catch (thrown) {
+      if (!signal.aborted) onError(thrown);
+      throw new Error('The stream broke off.');
+    }
+  }
+  return sseResponse(watched, {
+    heartbeatMs,
+    maxMs: maxStreamMs,
+    headers,
+    onEnd: () => {
+      const left = (streams.get(key) ?? 1) - 1;
+      if (left > 0) streams.set(key, left);
+      else streams.delete(key);
+    },
+  });
+}
