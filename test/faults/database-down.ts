@@ -52,7 +52,7 @@ interface Stop {
   readonly undisturbed: Ending;
 }
 
-async function stopAt(field: Field, { place, name, patienceMs, undisturbed }: Stop): Promise<readonly string[]> {
+export async function stopAt(field: Field, { place, name, patienceMs, undisturbed }: Stop): Promise<readonly string[]> {
   const trial = await openTrial(field, name);
   const address = field.address(name);
   if (address.kind !== 'postgres') return ['this needs PostgreSQL'];

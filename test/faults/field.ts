@@ -21,7 +21,9 @@ export interface Field {
 /** Opens a field and starts the servers that it needs. */
 export async function openField(store: StoreKind, engineKind: EngineKind = 'embedded'): Promise<Field> {
   const folder = mkdtempSync(join(tmpdir(), 'guardloop-faults-'));
-  const closers: (() => Promise<void>)[] = [async () => rmSync(folder, { recursive: true, force: true })];
+  const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
+  process.once('exit', removeFolder);
+  const closers: (() => Promise<void>)[] = [async () => removeFolder()];
   const close = async (): Promise<void> => {
     for (const each of closers.reverse()) await each();
   };

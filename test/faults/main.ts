@@ -32,7 +32,11 @@ const faults: readonly Fault[] = [
     all: () => killMatrix({ store: 'sqlite', isPlain: true, pairs: 30 }),
     ci: () => killMatrix({ store: 'sqlite', isPlain: true, most: 12 }),
   },
-  { name: 'kill-postgres', all: () => killMatrix({ store: 'postgres', pairs: 20 }), ci: () => killMatrix({ store: 'postgres', most: 12 }) },
+  {
+    name: 'kill-postgres',
+    all: () => killMatrix({ store: 'postgres', most: 84, pairs: 20 }),
+    ci: () => killMatrix({ store: 'postgres', most: 12 }),
+  },
   { name: 'kill-redis', all: () => killMatrix({ store: 'redis', most: 60, pairs: 10 }) },
   { name: 'kill-dbos', all: () => killMatrix({ store: 'postgres', engine: 'dbos', most: 30, pairs: 6 }) },
   { name: 'kill-restate', all: () => killMatrix({ store: 'postgres', engine: 'restate', most: 30, pairs: 6 }) },
@@ -67,6 +71,9 @@ function usage(problem: string): never {
   process.stderr.write(`${problem}\nUsage: npm run test:faults -- [--part ci] [--only ${faults.map(({ name }) => name).join('|')}]\n`);
   process.exit(2);
 }
+
+// Servers, children and folders are taken away by what listens to the end of the process.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 
 const rows: Row[] = [];
 const began = performance.now();

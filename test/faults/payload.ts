@@ -25,7 +25,7 @@ const tools = {
     flow: { effect: 'read' },
     execute: () => text(large),
   }),
-  'the model is shown all of it': defineTool({
+  'a projection gives all of it, which core cuts': defineTool({
     name: 'big',
     description: 'Big.',
     input: z.object({}),

@@ -100,7 +100,7 @@ async function effectsWithoutStart(trial: Trial): Promise<readonly string[]> {
     (await trial.store.load(trial.name)).flatMap((event) => (event.type === 'tool.start' ? [event.idempotencyKey] : [])),
   );
   return readLedger(trial.files.ledger).flatMap(({ key, tool }) =>
-    starts.has(key) ? [] : [`${tool} was done without a stored tool.start`],
+    starts.has(key) || repeatableTools.includes(tool) ? [] : [`${tool} was done without a stored tool.start`],
   );
 }
 

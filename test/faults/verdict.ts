@@ -45,12 +45,23 @@ function judgeLedger({ files, events, run }: Ending): readonly string[] {
   if (!isDeepStrictEqual(effects, [...expectedEffects].sort())) faults.push(`the ledger holds ${effects.join(', ')}`);
   for (const [key, { tool }] of applied) {
     const tries = attempts.filter((attempt) => attempt.key === key).length;
-    if (tries > 1 && !repeatableTools.includes(tool)) faults.push(`${tool} was tried ${tries} times`);
+    if (tries > 1 + approvedAgain(events, key) && !repeatableTools.includes(tool)) faults.push(`${tool} was tried ${tries} times`);
     if (!key.startsWith(`${run}/`)) faults.push(`${tool} has a key of another run`);
   }
   const starts = events.flatMap((event) => (event.type === 'tool.start' ? [event.idempotencyKey] : []));
   for (const key of applied.keys()) if (!starts.includes(key)) faults.push(`an effect has no tool.start: ${key}`);
   return faults;
+}
+
+/**
+ * How often a person approved that this call runs although it may have run already: with the same key, so that a ledger refuses what a process that
+ * was thought dead still does.
+ */
+function approvedAgain(events: readonly LogEvent[], key: string): number {
+  const asked = askedBecauseOfStrike(events);
+  return events.filter(
+    (event) => event.type === 'approval.resolve' && event.decision === 'approve' && asked.has(event.id) && event.subject === key,
+  ).length;
 }
 
 export function readRequests(file: string): readonly KeptRequest[] {
