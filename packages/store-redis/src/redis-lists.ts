@@ -18,14 +18,13 @@ interface Scan<T> {
   read(members: readonly string[]): Promise<readonly (T | undefined)[]>;
 }
 
-const chunk = 200;
-
 /** Goes through an index until a page is full. */
 export async function scan<T>(
   { connection, base }: RedisContext,
   { index, isLatestFirst, size, from, read }: Scan<T>,
 ): Promise<{ readonly items: readonly Placed<T>[]; readonly hasMore: boolean }> {
   const items: Placed<T>[] = [];
+  const chunk = Math.min(Math.max(size + 1, 20), 200);
   const isBehind = (score: number, member: string): boolean => {
     if (from === undefined) return true;
     if (score !== from.score) return isLatestFirst ? score < from.score : score > from.score;
