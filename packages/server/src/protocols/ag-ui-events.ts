@@ -19,7 +19,7 @@ export interface AgUiRun {
   readonly root: string;
   readonly show: Show;
   /** What the client sent of the conversation, to give it back when text is taken back. It is theirs, and is used for nothing else. */
-  readonly history?: readonly unknown[] | undefined;
+  readonly history?: readonly { readonly id: string }[] | undefined;
 }
 
 /** Its events make a leg of the conversation; the run may go on in another. Each call of `on` gives the events that one event of the run makes. `wait` ends a leg that waits for people. */
@@ -142,9 +142,11 @@ export class AgUiTranslator implements Translator<AgUiEvent> {
     const closed = this.#closeText();
     this.#messages = this.#messages.filter(({ id }) => id !== void_);
     const { history } = this.#run;
+    const standing = new Set([void_, ...this.#messages.map(({ id }) => id)]);
+    const theirs = history?.filter(({ id }) => !standing.has(id)) ?? [];
     const taken: AgUiEvent = { type: 'CUSTOM', name: 'guardloop.text.retract', value: { messageId: void_, chars } };
     const snapshot: readonly AgUiEvent[] =
-      history === undefined ? [] : [{ type: 'MESSAGES_SNAPSHOT', messages: structuredClone([...history, ...this.#messages]) }];
+      history === undefined ? [] : [{ type: 'MESSAGES_SNAPSHOT', messages: structuredClone([...theirs, ...this.#messages]) }];
     return [...closed, taken, ...snapshot, ...(left === '' ? [] : this.#restate(turn, left))];
   }
   #restate(turn: number, left: string): readonly AgUiEvent[] {

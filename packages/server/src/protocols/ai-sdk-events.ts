@@ -1,5 +1,5 @@
 // A run as chunks of the AI SDK's UI message stream, protocol v1 (schemas of ai 6: ui-message-stream/ui-message-chunks).
-import type { JsonValue, RecordedCall, ToolEndEvent } from '@guardloop/core';
+import type { Approval, JsonValue, RecordedCall, ToolEndEvent } from '@guardloop/core';
 import type { DurableEvent } from '@guardloop/durable';
 import type { RunOutcome, Show } from '../show.js';
 import { outcomeView, showsTool } from '../show.js';
@@ -15,6 +15,8 @@ export interface UiRun {
   readonly root: string;
   readonly session: string;
   readonly show: Show;
+  /** Approvals that the client answers with this leg: it has their calls. */
+  readonly answered?: ReadonlySet<string> | undefined;
 }
 
 /** One run is one message: its id is the run's, also when it goes on after people have decided. */
@@ -24,6 +26,8 @@ export class UiMessageTranslator implements Translator<UiChunk> {
   readonly #told = new Set<string>();
   /** Calls of agents used as tools: a chat answers by itself only once no call is open, so they are told with their ends. */
   readonly #agentCalls = new Map<string, UiChunk>();
+  /** What agents used as tools have asked people. */
+  readonly #childAsks = new Map<string, Approval>();
   #openText: string | undefined;
   #isInStep = false;
 
@@ -53,9 +57,12 @@ export class UiMessageTranslator implements Translator<UiChunk> {
       }
       case 'tool.end':
         return this.#result(event);
+      case 'approval.request':
+        if (event.run === root && 'callId' in event.approval) this.#told.add(event.approval.callId);
+        else this.#childAsks.set(event.approval.id, event.approval);
+        return [];
       case 'approval.resolve':
-        // Its call is one of an agent used as a tool: nothing more will be told of it.
-        return event.run === root ? [] : this.#settled(event);
+        return this.#settled(event);
       case 'run.end':
         return this.end(event);
       default:
@@ -170,8 +177,17 @@ export class UiMessageTranslator implements Translator<UiChunk> {
     ];
   }
 
-  #settled({ id, decision }: Extract<DurableEvent, { readonly type: 'approval.resolve' }>): readonly UiChunk[] {
-    return [{ type: 'data-guardloop-decided', id, data: { id, decision } }];
+  /** Of a call of an agent used as a tool nothing more will be told: it is closed, or a chat would send its answer again. */
+  #settled({ id, decision, subject }: Extract<DurableEvent, { readonly type: 'approval.resolve' }>): readonly UiChunk[] {
+    const decided: UiChunk = { type: 'data-guardloop-decided', id: `${id}/decided`, data: { id, decision } };
+    const asked = this.#childAsks.get(id);
+    if (asked === undefined || asked.surface === 'output') return [decided];
+    const begun = this.#run.answered?.has(id) === true ? [] : [this.#call(subject, asked.tool, {})];
+    const isNo = decision === 'reject' || decision === 'void';
+    const end: UiChunk = isNo
+      ? { type: 'tool-output-denied', toolCallId: subject }
+      : { type: 'tool-output-available', toolCallId: subject, output: { status: decision }, dynamic: true, providerExecuted: true };
+    return [...begun, end, decided];
   }
 
   /** The question as the log has it; a call is shown with the input that is asked about. */

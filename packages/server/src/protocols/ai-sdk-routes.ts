@@ -66,7 +66,7 @@ export function aiSdkOperations<U extends Caller>(): readonly Operation<U>[] {
 }
 
 function streamLeg<U extends Caller>(call: Call<U>, session: string, leg: Leg): Response {
-  const make = new UiMessageTranslator({ root: leg.run, session, show: call.show });
+  const make = new UiMessageTranslator({ root: leg.run, session, show: call.show, answered: leg.answered });
   return call.stream(
     async function* (signal): AsyncGenerator<SseMessage> {
       for await (const piece of legOf(call, leg, { make, signal })) yield { data: JSON.stringify(piece) };

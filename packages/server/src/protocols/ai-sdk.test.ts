@@ -240,6 +240,31 @@ describe('a chat of the AI SDK', () => {
       const asked = toolsOf(chat.lastMessage).find(({ state }) => state === 'approval-requested');
       await chat.addToolApprovalResponse({ id: asked?.approval?.id ?? '', approved: true });
       await expect.poll(() => shortOf(chat.lastMessage), { timeout: 15_000 }).toContain('It is done.');
+      await settle(chat);
+      const told = [
+        ['pay', 'output-available', { to: 'shop', cents: 500 }, { status: 'approve' }],
+        ['ask_clerk', 'output-available', {}, { status: 'ok' }],
+      ];
+      const tools = (message: UIMessage | undefined): unknown =>
+        (shortOf(message) as readonly unknown[]).filter((part) => Array.isArray(part));
+      expect(tools(chat.lastMessage)).toEqual(told);
+      // Read again from its beginning, it has the same calls; what was asked is not shown a second time.
+      const again = new PlainChat(scene, 'boss');
+      await again.resumeStream();
+      expect(again.messages).toEqual([]);
+      const response = await scene.as('anna', '/v1/ai/boss/chat-1/stream?ended=replay');
+      const chunks = (await response.text())
+        .split('\n\n')
+        .flatMap((line) => (line.startsWith('data: {') ? [JSON.parse(line.slice(6))] : []));
+      let last: UIMessage | undefined;
+      const stream = new ReadableStream({
+        start: (controller) => {
+          for (const chunk of chunks) controller.enqueue(chunk);
+          controller.close();
+        },
+      });
+      for await (const message of readUIMessageStream({ stream, terminateOnError: true })) last = message;
+      expect(tools(last)).toEqual([['pay', 'output-available', {}, { status: 'approve' }], told[1]]);
     }));
 
   it('comes back to what is under way, and to nothing when it is over', () =>

@@ -29,6 +29,8 @@ export interface Translator<T> {
 export interface Leg {
   readonly run: string;
   readonly after?: number | undefined;
+  /** Approvals that this leg answers. */
+  readonly answered?: ReadonlySet<string> | undefined;
 }
 
 /** One leg of a run in a protocol: from behind `after` until it ends, or waits for people. */
@@ -107,7 +109,7 @@ export async function decideAll<U extends Caller>(call: Call<U>, session: string
   const before = await runs.store.sessions.get(session);
   for (const one of given) refuseUndone(await decideFor(call, one));
   if (run === undefined) throw new Problem('bad-body', { detail: 'Nothing is answered.' });
-  return { run, after: before?.events ?? 0 };
+  return { run, after: before?.events ?? 0, answered: new Set(given.map(({ id }) => id)) };
 }
 
 function refuseUndone(decided: Decided): void {
