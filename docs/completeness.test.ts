@@ -15,11 +15,21 @@ import type {
 } from '@guardloop/core';
 import * as core from '@guardloop/core';
 import * as report from '@guardloop/core/report';
+import * as durable from '@guardloop/durable';
+import * as durableConformance from '@guardloop/durable/conformance';
+import * as dbos from '@guardloop/durable/dbos';
+import * as restate from '@guardloop/durable/restate';
 import * as evals from '@guardloop/evals';
 import * as guardrails from '@guardloop/guardrails';
 import * as mcp from '@guardloop/mcp';
+import * as otel from '@guardloop/otel';
 import * as reasoning from '@guardloop/reasoning';
 import * as server from '@guardloop/server';
+import * as store from '@guardloop/store';
+import * as storeConformance from '@guardloop/store/conformance';
+import * as storePostgres from '@guardloop/store-postgres';
+import * as storeRedis from '@guardloop/store-redis';
+import * as storeSqlite from '@guardloop/store-sqlite';
 import * as testing from '@guardloop/testing';
 import * as conformance from '@guardloop/testing/conformance';
 import { describe, expect, test } from 'vitest';
@@ -35,12 +45,32 @@ const missing = (names: readonly string[], text: string): readonly string[] =>
   names.filter((name) => !new RegExp(`\\b${name.replaceAll('.', '\\.')}\\b`).test(text));
 
 describe('the guides', () => {
-  test.each(Object.entries({ context, core, evals, guardrails, mcp, report, reasoning, server, testing, conformance }))(
-    'name every function of %s',
-    (_name, module) => {
-      expect(missing(named(module), guides)).toEqual([]);
-    },
-  );
+  test.each(
+    Object.entries({
+      context,
+      core,
+      durable,
+      durableConformance,
+      dbos,
+      restate,
+      evals,
+      guardrails,
+      mcp,
+      otel,
+      report,
+      reasoning,
+      server,
+      store,
+      storeConformance,
+      storePostgres,
+      storeRedis,
+      storeSqlite,
+      testing,
+      conformance,
+    }),
+  )('name every function of %s', (_name, module) => {
+    expect(missing(named(module), guides)).toEqual([]);
+  });
 
   test('name every option of a run in the list of start.md', () => {
     const options = {
