@@ -38,6 +38,7 @@ export function postgresDatabase(options: PostgresDatabaseOptions): SqlDatabase 
     read: (work) => transactions.read(work),
     write: (work) => transactions.write(work),
     once: (work) => transactions.once(work),
+    writeNow: undefined,
     clock: now,
     watching,
     async close() {

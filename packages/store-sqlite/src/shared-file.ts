@@ -1,4 +1,4 @@
-import type { Tables } from '@guardloop/store/sql';
+import type { StatementsWork, Tables } from '@guardloop/store/sql';
 import { migrate, migrations, patiently } from '@guardloop/store/sql';
 import { Kysely, sql } from 'kysely';
 import { sqliteDialect } from './sqlite-dialect.js';
@@ -24,7 +24,16 @@ interface Opened {
 /** One connection to a file, opened and migrated at its first use. What it throws is libsql's. */
 export class SharedFile {
   readonly #options: SharedFileOptions;
-  readonly #writes = new WriteBatches((work) => this.#transact(work));
+  readonly #writes = new WriteBatches({
+    transact: async (work) => {
+      const { db } = await this.#open();
+      return this.#patiently(() => db.transaction().execute(work));
+    },
+    transactNow: async (work) => {
+      const { file, db } = await this.#open();
+      return this.#patiently(async () => file.transact((run) => work(run, db)));
+    },
+  });
   #opening: Promise<Opened> | undefined;
   /** What is told of writes: by store. */
   readonly listeners = new Set<(session: string | undefined) => void>();
@@ -43,6 +52,11 @@ export class SharedFile {
     return this.#writes.add(work);
   }
 
+  /** The same, in one go. */
+  writeNow<T>(work: StatementsWork<T>): Promise<T> {
+    return this.#writes.addNow(work);
+  }
+
   /** Rises when another connection has changed the file. */
   async version(): Promise<number> {
     const { file } = await this.#open();
@@ -54,11 +68,6 @@ export class SharedFile {
     this.#opening = undefined;
     const opened = await opening?.catch(() => undefined);
     opened?.file.close();
-  }
-
-  async #transact<T>(work: Work<T>): Promise<T> {
-    const { db } = await this.#open();
-    return this.#patiently(() => db.transaction().execute(work));
   }
 
   #patiently<T>(work: () => Promise<T>): Promise<T> {

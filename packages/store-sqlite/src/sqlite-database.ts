@@ -34,6 +34,7 @@ export function sqliteDatabase(options: SqliteDatabaseOptions): SqlDatabase {
     read: (work) => tell(() => shared.read(work)),
     write: (work) => tell(() => shared.write(work)),
     once: (work) => tell(() => shared.write(work)),
+    writeNow: (work) => tell(() => shared.writeNow(work)),
     clock: now,
     watching,
     async close() {

@@ -1,5 +1,5 @@
 import { closeSync, openSync } from 'node:fs';
-import type { SqliteDatabase, SqliteStatement } from 'kysely';
+import type { CompiledQuery, SqliteDatabase, SqliteStatement } from 'kysely';
 import Database from 'libsql';
 
 /** How a file is opened. */
@@ -53,6 +53,21 @@ export class SqliteFile implements SqliteDatabase {
     if (this.#statements.size >= mostStatements && oldest !== undefined) this.#statements.delete(oldest);
     this.#statements.set(sql, made);
     return made;
+  }
+
+  /** Work in one transaction, in one go. `run` gives how many rows a statement changed. */
+  transact<T>(work: (run: (query: CompiledQuery) => number) => T): T {
+    const run = ({ sql, parameters }: CompiledQuery): number => Number(this.prepare(sql).run(parameters).changes);
+    this.prepare('begin immediate').run([]);
+    try {
+      const result = work(run);
+      this.prepare('commit').run([]);
+      return result;
+    } catch (thrown) {
+      // SQLite has rolled back by itself where the disk is full.
+      if (this.#database.inTransaction) this.prepare('rollback').run([]);
+      throw thrown;
+    }
   }
 
   /** Statements that were prepared before tables changed. */

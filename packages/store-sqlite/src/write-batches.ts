@@ -1,15 +1,22 @@
-import type { Tables } from '@guardloop/store/sql';
+import type { StatementsWork, Tables } from '@guardloop/store/sql';
 import type { Kysely } from 'kysely';
-import { sql } from 'kysely';
+import { CompiledQuery, sql } from 'kysely';
 import { isBusy } from './sqlite-failures.js';
 
 export type Work<T> = (db: Kysely<Tables>) => Promise<T>;
 
-interface Waiting {
-  readonly work: Work<unknown>;
+/** Runs works in a transaction, perhaps more than once. */
+export interface Transactions {
+  transact<T>(work: Work<T>): Promise<T>;
+  transactNow<T>(work: StatementsWork<T>): Promise<T>;
+}
+
+interface Settling {
   resolve(value: unknown): void;
   reject(error: unknown): void;
 }
+type Waiting = Settling &
+  ({ readonly kind: 'work'; readonly work: Work<unknown> } | { readonly kind: 'now'; readonly work: StatementsWork<unknown> });
 
 /** How one work of a batch ended. */
 type Outcome = { readonly value: unknown } | { readonly error: unknown };
@@ -25,31 +32,46 @@ export class WriteBatches {
   readonly #waiting: Waiting[] = [];
   #isWriting = false;
 
-  /** `transact` runs a work in a transaction, perhaps more than once. */
-  constructor(private readonly transact: <T>(work: Work<T>) => Promise<T>) {}
+  constructor(private readonly transactions: Transactions) {}
 
   add<T>(work: Work<T>): Promise<T> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.push({ work, resolve: (value) => resolve(value as T), reject });
-      if (!this.#isWriting) void this.#write();
-    });
+    return new Promise((resolve, reject) => this.#push({ kind: 'work', work, resolve: (value) => resolve(value as T), reject }));
+  }
+
+  /** Work that awaits nothing: between the beginning and the end of its transaction nothing else runs in this process. */
+  addNow<T>(work: StatementsWork<T>): Promise<T> {
+    return new Promise((resolve, reject) => this.#push({ kind: 'now', work, resolve: (value) => resolve(value as T), reject }));
+  }
+
+  #push(waiting: Waiting): void {
+    this.#waiting.push(waiting);
+    if (!this.#isWriting) void this.#write();
   }
 
   /** Never rejects. */
   async #write(): Promise<void> {
     this.#isWriting = true;
+    // What comes in this very moment goes together too.
+    await undefined;
     while (this.#waiting.length > 0) {
-      const batch = this.#waiting.splice(0, most);
+      const batch = this.#nextBatch();
       if (batch.length === 1 || !(await this.#writeTogether(batch))) for (const each of batch) await this.#writeAlone(each);
     }
     this.#isWriting = false;
   }
 
-  async #writeAlone({ work, resolve, reject }: Waiting): Promise<void> {
+  /** The first that wait, as long as they are of one kind. */
+  #nextBatch(): readonly Waiting[] {
+    const kind = this.#waiting[0]?.kind;
+    const end = this.#waiting.findIndex((each) => each.kind !== kind);
+    return this.#waiting.splice(0, Math.min(most, end === -1 ? this.#waiting.length : end));
+  }
+
+  async #writeAlone(each: Waiting): Promise<void> {
     try {
-      resolve(await this.transact(work));
+      each.resolve(await (each.kind === 'work' ? this.transactions.transact(each.work) : this.transactions.transactNow(each.work)));
     } catch (thrown) {
-      reject(thrown);
+      each.reject(thrown);
     }
   }
 
@@ -57,11 +79,7 @@ export class WriteBatches {
   async #writeTogether(batch: readonly Waiting[]): Promise<boolean> {
     let outcomes: readonly Outcome[];
     try {
-      outcomes = await this.transact(async (db) => {
-        const ended: Outcome[] = [];
-        for (const { work } of batch) ended.push(await apart(db, work));
-        return ended;
-      });
+      outcomes = await this.#outcomes(batch);
     } catch (thrown) {
       if (!isBusy(thrown)) return false;
       // The lock would be waited for again by each.
@@ -75,10 +93,21 @@ export class WriteBatches {
     }
     return true;
   }
+
+  #outcomes(batch: readonly Waiting[]): Promise<readonly Outcome[]> {
+    const now = batch.flatMap((each) => (each.kind === 'now' ? [each.work] : []));
+    if (now.length > 0) return this.transactions.transactNow((run, db) => now.map((work) => apartNow(work, { run, db })));
+    const works = batch.flatMap((each) => (each.kind === 'work' ? [each.work] : []));
+    return this.transactions.transact(async (db) => {
+      const ended: Outcome[] = [];
+      for (const work of works) ended.push(await apart(work, db));
+      return ended;
+    });
+  }
 }
 
 /** Undoes what this work did, and nothing else, where it throws. Throws where SQLite has undone the whole transaction. */
-async function apart(db: Kysely<Tables>, work: Work<unknown>): Promise<Outcome> {
+async function apart(work: Work<unknown>, db: Kysely<Tables>): Promise<Outcome> {
   await sql`savepoint work`.execute(db);
   try {
     const value = await work(db);
@@ -87,6 +116,27 @@ async function apart(db: Kysely<Tables>, work: Work<unknown>): Promise<Outcome> 
   } catch (error) {
     await sql`rollback to work`.execute(db);
     await sql`release work`.execute(db);
+    return { error };
+  }
+}
+
+const savepoint = CompiledQuery.raw('savepoint work');
+const release = CompiledQuery.raw('release work');
+const rollback = CompiledQuery.raw('rollback to work');
+
+/** The same without waiting. */
+function apartNow(
+  work: StatementsWork<unknown>,
+  { run, db }: { readonly run: (query: CompiledQuery) => number; readonly db: Kysely<Tables> },
+): Outcome {
+  run(savepoint);
+  try {
+    const value = work(run, db);
+    run(release);
+    return { value };
+  } catch (error) {
+    run(rollback);
+    run(release);
     return { error };
   }
 }

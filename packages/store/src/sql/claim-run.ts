@@ -1,6 +1,6 @@
 import type { ExpressionBuilder } from 'kysely';
 import { expressionBuilder, sql } from 'kysely';
-import { checkClaim } from '../check-arguments.js';
+import { checkClaim, maxLeaseMs } from '../check-arguments.js';
 import { writeName } from '../codec.js';
 import type { ClaimOptions, QueueLimits, RunRecord } from '../contract.js';
 import { changedRun } from '../run-records.js';
@@ -58,6 +58,7 @@ async function findRooms(db: Db, context: SqlContext, queues: readonly QueueLimi
       .select(['tenant', ({ fn }) => fn.countAll<number>().as('count')])
       .where('queue', '=', name)
       .where('lease_until', '>', nowOf(context))
+      .where('lease_until', '<=', sql<number>`${nowOf(context)} + ${maxLeaseMs}`)
       .groupBy('tenant')
       .execute();
     if (live.reduce((sum, { count }) => sum + count, 0) >= concurrency || tenantConcurrency === 0) continue;
@@ -77,7 +78,9 @@ function candidates(db: Db, context: SqlContext, { options: { agents, run }, roo
   return db
     .selectFrom('runs')
     .select(runColumns)
-    .where('runs.free_at', '<=', now)
+    .where(({ or, and, eb }) =>
+      or([eb('runs.free_at', '<=', now), and([eb('runs.state', '=', 'running'), eb('runs.free_at', '>', now + maxLeaseMs)])]),
+    )
     .where(({ or }) => or(rooms.map((room) => hasRoom(room))))
     .where(sessionIsLive(nowOf(context), 'runs'))
     .where(isNext(now))
@@ -115,7 +118,10 @@ function isNext(now: number) {
             const isWaiting = eb('other.state', '=', 'waiting');
             const isHeld = and([
               eb('other.state', '=', 'running'),
-              or([eb('other.lease_until', 'is', null), eb('other.lease_until', '>', now)]),
+              or([
+                eb('other.lease_until', 'is', null),
+                and([eb('other.lease_until', '>', now), eb('other.lease_until', '<=', now + maxLeaseMs)]),
+              ]),
             ]);
             const hasBegun = eb('other.token', '>', 0);
             const isOlder = eb('other.position', '<', ref('runs.position'));
@@ -130,7 +136,7 @@ function isNext(now: number) {
             const isBefore = or([
               and([hasBegun, eb('runs.token', '=', 0)]),
               and([hasBegun, isOlder]),
-              and([eb('other.token', '=', 0), eb('runs.token', '=', 0), isOlder, eb('other.due_at', '<=', now), isTakeable]),
+              and([eb('other.token', '=', 0), eb('runs.token', '=', 0), isOlder, eb('other.free_at', '<=', now), isTakeable]),
             ]);
             return or([and([isWaiting, eb('runs.abandons', '=', 0)]), isHeld, and([eb('other.state', '<>', 'waiting'), isBefore])]);
           }),

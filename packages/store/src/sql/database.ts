@@ -1,4 +1,4 @@
-import type { Kysely, RawBuilder } from 'kysely';
+import type { CompiledQuery, Kysely, RawBuilder } from 'kysely';
 import type { Tables } from './tables.js';
 
 /**
@@ -16,12 +16,20 @@ export interface SqlDatabase {
   write<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T>;
   /** Work of one statement that is its own transaction, and may be left open as that of {@link write} may. */
   once<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T>;
+  /**
+   * As {@link write}, in one go: no other code of this process runs while the transaction is open. Undefined where the database is not in this
+   * process.
+   */
+  readonly writeNow: (<T>(work: StatementsWork<T>) => Promise<T>) | undefined;
   /** Whole milliseconds since 1970: a function of this process, or an expression that the server works out. */
   readonly clock: (() => number) | RawBuilder<number>;
   readonly watching: Watching;
   /** Called once, when no work is under way. */
   close(): Promise<void>;
 }
+
+/** Work that awaits nothing: `run` runs a statement and gives how many rows it changed; `db` is for building only. */
+export type StatementsWork<T> = (run: (query: CompiledQuery) => number, db: Kysely<Tables>) => T;
 
 /** How changes are made known. */
 export interface Watching {

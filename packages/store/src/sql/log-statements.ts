@@ -1,3 +1,4 @@
+import type { CompiledQuery } from 'kysely';
 import { sql } from 'kysely';
 import { Prepared } from './prepared.js';
 import type { Db, Now, SqlContext } from './sql-context.js';
@@ -86,12 +87,13 @@ function insertOf(count: number) {
   return made;
 }
 
-/** Adds events, one a text, behind `afterSeq`. */
-export async function putEvents(
+/** Statements that add events, one a text, behind `afterSeq`. */
+export function eventInserts(
   db: Db,
   context: SqlContext,
   { session, afterSeq, texts }: { readonly session: string; readonly afterSeq: number; readonly texts: readonly string[] },
-): Promise<void> {
+): readonly CompiledQuery[] {
+  const statements: CompiledQuery[] = [];
   for (let at = 0; at < texts.length; at += mostRows) {
     const some = texts.slice(at, at + mostRows);
     const values: Record<string, string | number> = {};
@@ -99,6 +101,7 @@ export async function putEvents(
       values[`seq${index}`] = afterSeq + at + index + 1;
       values[`content${index}`] = content;
     }
-    await insertOf(some.length).run(db, context, { ...values, session });
+    statements.push(insertOf(some.length).query(db, context, { ...values, session }));
   }
+  return statements;
 }

@@ -22,6 +22,11 @@ export class Prepared<V extends object, R> {
   constructor(private readonly build: (build: Build<V>) => Compilable<R>) {}
 
   run(db: Db, context: SqlContext, values: V): Promise<QueryResult<R>> {
+    return db.executeQuery(this.query(db, context, values));
+  }
+
+  /** The statement with its values. */
+  query(db: Db, context: SqlContext, values: V): CompiledQuery<R> {
     const { sql: text, parameters } = this.#compile(db, context);
     const { clock } = context.database;
     const filled = parameters.map((parameter) => {
@@ -30,7 +35,7 @@ export class Prepared<V extends object, R> {
         ? clock()
         : (values as Readonly<Record<string, unknown>>)[parameter.name];
     });
-    return db.executeQuery(CompiledQuery.raw(text, filled) as CompiledQuery<R>);
+    return CompiledQuery.raw(text, filled) as CompiledQuery<R>;
   }
 
   #compile(db: Db, context: SqlContext): CompiledQuery<R> {

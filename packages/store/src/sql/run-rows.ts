@@ -2,6 +2,7 @@ import type { JsonValue } from '@guardloop/core';
 import type { Selectable, Updateable } from 'kysely';
 import { placeOf, readName, writeName } from '../codec.js';
 import type { RunRecord, RunState } from '../contract.js';
+import { isTimeCome } from '../run-records.js';
 import { payloadReader } from './payloads.js';
 import type { Db, SqlContext } from './sql-context.js';
 import { nowOf } from './sql-context.js';
@@ -70,7 +71,7 @@ export async function lockRun(
 /** The columns that change in a run's life, from its record; `cancel` is the sealed text of it. */
 export function runChanges(record: RunRecord, cancel: string | null) {
   const { state, status, lease, trouble } = record;
-  const free = { queued: record.dueAt, running: lease?.until ?? null, waiting: null, ended: null } as const;
+  const free = { queued: isTimeCome(record, 0) ? 0 : record.dueAt, running: lease?.until ?? null, waiting: null, ended: null } as const;
   return {
     state,
     status: status ?? null,

@@ -5,7 +5,7 @@ import { placeOf, readName, writeName } from '../codec.js';
 import type { Derived } from '../derive.js';
 import { deriveRecords } from '../derive.js';
 import type { FenceValues } from './log-statements.js';
-import { fence, fencedEvents, putEvents, tail } from './log-statements.js';
+import { eventInserts, fence, fencedEvents, tail } from './log-statements.js';
 import { payloadReader, putPayloads } from './payloads.js';
 import { lockUnsettled, putApprovals } from './sql-approvals.js';
 import type { Db, SqlContext } from './sql-context.js';
@@ -60,7 +60,8 @@ async function appendToAny(db: Db, context: SqlContext, batch: Batch): Promise<S
   await fence.run(db, context, fenceValues(before, derived));
   await putApprovals(db, context, derived.approvals);
   await putPayloads(db, { session, encoded });
-  await putEvents(db, context, { session, afterSeq, texts: encoded.rows.map(({ text }) => text) });
+  const texts = encoded.rows.map(({ text }) => text);
+  for (const insert of eventInserts(db, context, { session, afterSeq, texts })) await db.executeQuery(insert);
   return standAfter(before, derived);
 }
 
@@ -88,17 +89,16 @@ async function appendToKnown(context: SqlContext, batch: Batch): Promise<Session
   const { session, afterSeq } = batch;
   const texts = batch.encoded.rows.map(({ text }) => text);
   const values = fenceValues(before, derived);
-  const isStored =
-    database.dialect === 'postgres'
-      ? await database.once(async (db) => {
-          const seqs = texts.map((_, index) => afterSeq + 1 + index);
-          return (await fencedEvents.run(db, context, { ...values, seqs, texts })).numAffectedRows === BigInt(texts.length);
-        })
-      : await database.write(async (db) => {
-          if ((await fence.run(db, context, values)).numAffectedRows !== 1n) return false;
-          await putEvents(db, context, { session, afterSeq, texts });
-          return true;
-        });
+  const isStored = database.writeNow
+    ? await database.writeNow((run, db) => {
+        if (run(fence.query(db, context, values)) !== 1) return false;
+        for (const insert of eventInserts(db, context, { session, afterSeq, texts })) run(insert);
+        return true;
+      })
+    : await database.once(async (db) => {
+        const seqs = texts.map((_, index) => afterSeq + 1 + index);
+        return (await fencedEvents.run(db, context, { ...values, seqs, texts })).numAffectedRows === BigInt(texts.length);
+      });
   return isStored ? standAfter(before, derived) : undefined;
 }
 

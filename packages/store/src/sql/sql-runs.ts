@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { checkLease, pageSize, readPlace, writePlace } from '../check-arguments.js';
+import { checkLease, maxLeaseMs, pageSize, readPlace, writePlace } from '../check-arguments.js';
 import type { Encoded } from '../codec.js';
 import { placeOf, writeName } from '../codec.js';
 import type { NewRun, RunChange, RunQuery, RunRecord, RunRecords } from '../contract.js';
@@ -159,8 +159,13 @@ function listRuns(db: Db, context: SqlContext, query: RunQuery) {
     const wanted = query[field];
     if (wanted !== undefined) list = list.where(field, '=', writeName(wanted));
   }
-  if (due === true) list = list.where('free_at', '<=', now);
-  if (due === false) list = list.where(({ eb, or }) => or([eb('free_at', 'is', null), eb('free_at', '>', now)]));
+  const latest = sql<number>`${now} + ${maxLeaseMs}`;
+  if (due === true)
+    list = list.where(({ eb, or, and }) => or([eb('free_at', '<=', now), and([eb('state', '=', 'running'), eb('free_at', '>', latest)])]));
+  if (due === false)
+    list = list.where(({ eb, or, and }) =>
+      or([eb('free_at', 'is', null), and([eb('free_at', '>', now), or([eb('state', '=', 'queued'), eb('free_at', '<=', latest)])])]),
+    );
   if (position !== undefined) list = list.where('position', '<', Number(position));
   // What is due is little: no database should go through all runs in their order instead.
   return list.orderBy(due === true ? sql`position + 0` : 'position', 'desc');

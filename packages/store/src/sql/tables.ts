@@ -75,7 +75,7 @@ export interface RunsTable {
   readonly due_at: number;
   readonly lease_owner: string | null;
   readonly lease_until: number | null;
-  /** When a worker may take it: `due_at` while queued, `lease_until` while running, else null. */
+  /** When a worker may take it: while queued `due_at`, 0 where that was not after the writing; while running `lease_until`; else null. */
   readonly free_at: number | null;
   /** Of the last claim; 0 before the first. */
   readonly token: number;
