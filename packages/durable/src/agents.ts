@@ -1,9 +1,8 @@
-import type { Agent, Answer, RunOptions, StandardSchema } from '@guardloop/core';
+import type { Agent, Answer, Awaitable, RunOptions, StandardSchema } from '@guardloop/core';
 import { suggest } from '@guardloop/core/model';
 import { describe, invalid, isLine, OptionReader } from './read-options.js';
 import type { ApprovalTimes, RunInfo, SubmittedRun } from './types.js';
 
-type Awaitable<T> = T | PromiseLike<T>;
 declare const dataOf: unique symbol;
 
 /** An agent as workers run it, as `durableAgent` makes it. `D` is what a submission gives as `data`. */
@@ -39,7 +38,7 @@ export interface MakesContext<C, D> {
   readonly context: (run: SubmittedRun<D>) => Awaitable<C>;
 }
 
-/** As {@link Registered}, whatever its types. */
+/** An agent as workers run it, whatever its types. */
 export interface Registered {
   readonly name: string;
   readonly agent: Agent;

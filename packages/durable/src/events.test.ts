@@ -180,6 +180,23 @@ describe('events', () => {
     }
   });
 
+  it('who leaves while he waits is let go at once, and so is who is at it', async () => {
+    const desk = defineAgent({ name: 'desk', instructions: '', model: scriptedModel([say('Hi.')]) });
+    const runs = durable({ store: memoryStore(), agents: { desk } });
+    onTestFinished(() => runs.close());
+    await runs.submit('desk', 'Go', { id: 'r1' });
+    const events = runs.events('r1');
+    const next = events.next();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    expect(await events.return?.()).toEqual({ value: undefined, done: true });
+    expect(await next).toEqual({ value: undefined, done: true });
+    const gone = new AbortController();
+    gone.abort();
+    expect(await runs.events('r1', { signal: gone.signal }).next()).toEqual({ value: undefined, done: true });
+    const failing = runs.events('r1');
+    await expect(failing.throw?.(new Error('mine'))).rejects.toThrow('mine');
+  });
+
   it('a run that ended without beginning has none', async () => {
     const desk = defineAgent({ name: 'desk', instructions: '', model: scriptedModel([say('Hi.')]) });
     const runs = durable({ store: memoryStore(), agents: { desk } });
