@@ -9,8 +9,8 @@ export type StoreAddress =
   | { readonly kind: 'redis'; readonly url: string; readonly prefix: string };
 export type EngineAddress =
   | { readonly kind: 'embedded' }
-  | { readonly kind: 'dbos'; readonly databaseUrl: string }
-  | { readonly kind: 'restate'; readonly ingressUrl: string; readonly adminUrl: string };
+  | { readonly kind: 'dbos'; readonly databaseUrl: string; readonly application: string }
+  | { readonly kind: 'restate'; readonly ingressUrl: string; readonly adminUrl: string; readonly service: string };
 
 /** A process that takes durable runs until it is killed. */
 export interface WorkerWish {

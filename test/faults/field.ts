@@ -10,11 +10,12 @@ export type EngineKind = EngineAddress['kind'];
 
 export interface Field {
   readonly store: StoreKind;
-  readonly engine: EngineAddress;
+  readonly engineKind: EngineKind;
   readonly folder: string;
   readonly postgres: PostgresServer | undefined;
-  /** The address of a store for one try: of its own where that is cheap. */
+  /** The address of a store of its own for one try, and of an engine that shares kicks with no other try: a worker takes whatever is due. */
   address(name: string): StoreAddress;
+  engine(name: string): EngineAddress;
   close(): Promise<void>;
 }
 
@@ -41,20 +42,24 @@ export async function openField(store: StoreKind, engineKind: EngineKind = 'embe
       redisUrl = redis.url;
       closers.push(() => redis.remove());
     }
-    let engine: EngineAddress = { kind: 'embedded' };
-    if (engineKind === 'dbos') engine = { kind: 'dbos', databaseUrl: postgres?.createDatabase('engine') ?? '' };
+    let engine = (_: string): EngineAddress => ({ kind: 'embedded' });
+    if (engineKind === 'dbos') {
+      const databaseUrl = postgres?.createDatabase('engine') ?? '';
+      engine = (name) => ({ kind: 'dbos', databaseUrl, application: name });
+    }
     if (engineKind === 'restate') {
       const { startRestate } = await import('../servers/restate.js');
       const restate = await startRestate();
       closers.push(() => restate.remove());
-      engine = { kind: 'restate', ingressUrl: restate.ingressUrl, adminUrl: restate.adminUrl };
+      const { ingressUrl, adminUrl } = restate;
+      engine = (name) => ({ kind: 'restate', ingressUrl, adminUrl, service: `faults-${name}` });
     }
     const address = (name: string): StoreAddress => {
       if (store === 'sqlite') return { kind: store, file: join(folder, `${name}.db`) };
-      if (store === 'redis') return { kind: store, url: redisUrl, prefix: 'faults' };
-      return { kind: store, connectionString: postgres?.connectionString ?? '', schema: 'faults' };
+      if (store === 'redis') return { kind: store, url: redisUrl, prefix: `faults-${name}` };
+      return { kind: store, connectionString: postgres?.connectionString ?? '', schema: name };
     };
-    return { store, engine, folder, postgres, address, close };
+    return { store, engineKind, engine, folder, postgres, address, close };
   } catch (thrown) {
     await close();
     throw thrown;

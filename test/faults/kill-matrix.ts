@@ -35,7 +35,7 @@ async function matrixOn(field: Field, { isPlain = false, most, pairs = 0 }: Matr
   const strikeRun = isPlain ? strikePlain : strikeWorkers;
   const undisturbed = await strikeRun({ field, name: 'undisturbed', strikes: [] });
   const flaws = judge(undisturbed, undisturbed);
-  const where = `${field.store}, ${isPlain ? 'run and resume' : `worker, ${field.engine.kind}`}`;
+  const where = `${field.store}, ${isPlain ? 'run and resume' : `worker, ${field.engineKind}`}`;
   if (flaws.length > 0) return [{ fault: 'no fault', where, tried: 1, failures: flaws, note: '' }];
 
   const known = [...new Set(undisturbed.places.flat())];

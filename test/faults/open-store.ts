@@ -31,11 +31,13 @@ export async function openEngine(address: EngineAddress): Promise<Engine> {
       return embeddedEngine({ pollMs: 100 });
     case 'dbos': {
       const { dbosEngine } = await import('@guardloop/durable/dbos');
-      return dbosEngine({ databaseUrl: address.databaseUrl, pollMs: 50, lookMs: 150 });
+      const { databaseUrl, application } = address;
+      return dbosEngine({ databaseUrl, application, pollMs: 50, lookMs: 150 });
     }
     case 'restate': {
       const { restateEngine } = await import('@guardloop/durable/restate');
-      return restateEngine({ ingressUrl: address.ingressUrl, adminUrl: address.adminUrl, lookMs: 150 });
+      const { ingressUrl, adminUrl, service } = address;
+      return restateEngine({ ingressUrl, adminUrl, service, lookMs: 150 });
     }
     default:
       return address satisfies never;

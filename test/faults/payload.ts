@@ -51,7 +51,7 @@ export async function largePayload(store: StoreKind): Promise<readonly Row[]> {
       const place = await openStore(field.address('payload'));
       const model = scriptedModel([callTool('big'), say('Done.')], { record: false });
       const agent = defineAgent({ name: 'desk', instructions: '', model, tools: [tool] });
-      const runs = durable({ store: place, engine: await openEngine(field.engine), agents: { desk: durableAgent(agent) } });
+      const runs = durable({ store: place, engine: await openEngine(field.engine('payload')), agents: { desk: durableAgent(agent) } });
       try {
         await runs.worker();
         const began = performance.now();

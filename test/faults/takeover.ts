@@ -44,5 +44,5 @@ export async function takeover({
   }
   const failures = taken.filter((ms) => ms > most).map((ms) => `it took ${Math.round(ms)} ms`);
   const note = `lease ${leaseMs} ms; from death to re-entry ${taken.map((ms) => (ms / 1_000).toFixed(2)).join(', ')} s`;
-  return [{ fault: 'takeover', where: `${store}, worker, ${field.engine.kind}`, tried: times, failures, note }];
+  return [{ fault: 'takeover', where: `${store}, worker, ${field.engineKind}`, tried: times, failures, note }];
 }

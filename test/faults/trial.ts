@@ -46,7 +46,7 @@ export async function openTrial(field: Field, name: string, clockFile?: string):
   const address = field.address(name);
   const files = filesOf(field, name);
   const store = await openStore(address, machineClock(clockFile));
-  const engine = await openEngine(field.engine);
+  const engine = await openEngine(field.engine(name));
   const runs = durableClient({ store, engine });
   const lives: Life[] = [];
   const close = async (): Promise<void> => {
@@ -67,7 +67,13 @@ export async function openTrial(field: Field, name: string, clockFile?: string):
     runs,
     lives,
     startWorker({ strike, store: other, chargeMs, ...wish } = {}) {
-      const does = { kind: 'worker', engine: field.engine, leaseMs: defaultLeaseMs, name: `${name}-${lives.length}`, ...wish } as const;
+      const does = {
+        kind: 'worker',
+        engine: field.engine(name),
+        leaseMs: defaultLeaseMs,
+        name: `${name}-${lives.length}`,
+        ...wish,
+      } as const;
       const life = startChild(join(field.folder, name), { store: other ?? address, files, does, strike, chargeMs, clockFile });
       lives.push(life);
       return life;
