@@ -9,10 +9,13 @@ function codeOf(thrown: unknown): string {
 const lost =
   /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Client was closed|Postgres connection has been discarded)/;
 
-/** The server could not be reached, or the connection was lost: SQLSTATE classes 08 and 57P, too many connections, and those of the socket. */
+/**
+ * The server could not be reached, or the connection was lost: SQLSTATE classes 08 and 57P, too many connections, a transaction that stood still
+ * for too long, and those of the socket.
+ */
 export function isAway(thrown: unknown): boolean {
   const code = codeOf(thrown);
-  if (/^(08|57P|53300$)/.test(code)) return true;
+  if (/^(08|57P|53300$|25P03$)/.test(code)) return true;
   if (/^(ECONN|EPIPE|EHOST|ENET|ETIMEDOUT|EAI_AGAIN|ENOENT$)/.test(code)) return true;
   if (thrown instanceof AggregateError) return thrown.errors.every(isAway);
   return code === '' && thrown instanceof Error && lost.test(thrown.message);

@@ -91,6 +91,8 @@ function ownPool({
     max: connections,
     connectionTimeoutMillis: Math.max(1_000, patienceMs),
     keepAlive: true,
+    // A process that was frozen in a transaction must not hold up those who take its runs over.
+    idle_in_transaction_session_timeout: 5_000,
     keepAliveInitialDelayMillis: 10_000,
     allowExitOnIdle: true,
     fallback_application_name: 'guardloop',
