@@ -30,6 +30,7 @@ export async function answer<U extends Caller>(request: Request, arrival: Arriva
   };
   const caller = await within(identify(request, settings), settings.timeoutMs, late);
   if (settings.rateLimit !== undefined) await within(checkRate(request, caller, arrival), settings.timeoutMs, late);
+  checkStreams(caller, arrival);
   const body = made.body === undefined ? undefined : fit(made.body, await readJson(request, bodyLimits(made, settings)));
   const query = made.query === undefined ? checkNoQuery(request) : fit(made.query, queryOf(request), 'bad-query');
   const call: Call<U> = {
@@ -97,6 +98,15 @@ function checkParams<U extends Caller>({ made, params }: Arrival<U>): Readonly<R
   return params;
 }
 
+const streamsKey = ({ user, tenant }: Caller): string => JSON.stringify([tenant ?? null, user]);
+
+/** Before a run is started too: what is refused then has begun nothing. */
+function checkStreams<U extends Caller>(caller: U, { made, settings, streams }: Arrival<U>): void {
+  const isStream = Object.values(made.answers).some((form) => form.isStream);
+  if (isStream && (streams.get(streamsKey(caller)) ?? 0) >= settings.maxStreams)
+    throw new Problem('too-many', { detail: 'Too many streams are open.', headers: { 'retry-after': '5' } });
+}
+
 interface OpenStream<U extends Caller> {
   readonly request: Request;
   readonly caller: U;
@@ -109,13 +119,12 @@ function openStream<U extends Caller>(
   { request, caller, arrival, headers }: OpenStream<U>,
 ): Response {
   const { settings, streams } = arrival;
-  const { heartbeatMs, maxStreamMs, maxStreams, onError } = settings;
-  const key = JSON.stringify([caller.tenant ?? null, caller.user]);
-  const open = streams.get(key) ?? 0;
-  if (open >= maxStreams) throw new Problem('too-many', { detail: 'Too many streams are open.', headers: { 'retry-after': '5' } });
+  const { heartbeatMs, maxStreamMs, onError } = settings;
+  checkStreams(caller, arrival);
+  const key = streamsKey(caller);
   // Nobody will read it.
   if (request.method === 'HEAD') return new Response(null, { headers: { 'content-type': 'text/event-stream; charset=utf-8', ...headers } });
-  streams.set(key, open + 1);
+  streams.set(key, (streams.get(key) ?? 0) + 1);
   async function* watched(signal: AbortSignal): AsyncGenerator<SseMessage> {
     try {
       yield* make(signal);

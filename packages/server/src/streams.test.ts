@@ -161,6 +161,8 @@ describe('a stream of a run', () => {
       for (const { signal } of controllers) expect((await scene.as('anna', path, { signal })).status).toBe(200);
       expect((await scene.as('anna', path, { method: 'HEAD' })).status).toBe(429);
       expect((await scene.as('anna', path)).status).toBe(429);
+      expect((await scene.as('anna', '/v1/runs/stream', { body: { agent: 'slow', input: 'Go.' } })).status).toBe(429);
+      expect((await scene.store.runs.list()).items).toHaveLength(1);
       controllers[0]?.abort();
       const again = async (): Promise<number> => {
         const controller = new AbortController();
