@@ -6,6 +6,7 @@ import { checkData } from './agents.js';
 import { defaultReason } from './cancel.js';
 import { countEntries } from './count-entries.js';
 import type { Advanced, Engine } from './engine.js';
+import type { Instant } from './lease.js';
 import { Lease } from './lease.js';
 import type { LeasedLog } from './leased-log.js';
 import { LiveTextPublisher } from './live-text.js';
@@ -53,7 +54,7 @@ export class ActiveRun {
   constructor(
     private readonly place: RunPlace,
     private readonly record: RunRecord,
-    claimedAt: number,
+    claimedAt: Instant,
   ) {
     const { store, leaseMs, log } = place;
     const { id, session } = record;

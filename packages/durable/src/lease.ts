@@ -1,5 +1,14 @@
 import type { RunRecord, Store } from '@guardloop/store';
 
+/** A moment by both clocks: one that nobody sets, and one that goes on while the machine sleeps. */
+export interface Instant {
+  readonly steady: number;
+  readonly wall: number;
+}
+export const instant = (): Instant => ({ steady: performance.now(), wall: Date.now() });
+/** The longer time counts: a clock that is set forward costs a question to the store. */
+const msSince = ({ steady, wall }: Instant): number => Math.max(performance.now() - steady, Date.now() - wall);
+
 /** What a lease is told of. */
 export interface LeaseListener {
   /** The record as it is now: somebody may want the run ended. */
@@ -16,15 +25,14 @@ export class Lease {
   isHeld = true;
   private readonly timer: ReturnType<typeof setInterval>;
   private renewing: Promise<boolean> | undefined;
-  /** By the clock of this process, which nobody sets. */
-  private validUntil: number;
+  private renewedAt: Instant;
 
   constructor(
     private readonly store: Store,
-    private readonly claim: { readonly id: string; readonly token: number; readonly leaseMs: number; readonly claimedAt: number },
+    private readonly claim: { readonly id: string; readonly token: number; readonly leaseMs: number; readonly claimedAt: Instant },
     private readonly listener: LeaseListener,
   ) {
-    this.validUntil = claim.claimedAt + claim.leaseMs;
+    this.renewedAt = claim.claimedAt;
     // A renewal that failed is tried again by the next tick; what is appended meanwhile waits for it.
     this.timer = setInterval(() => void this.renew().catch(() => undefined), claim.leaseMs / 3);
   }
@@ -35,7 +43,7 @@ export class Lease {
 
   /** Whether it has not been renewed in time: somebody may have it. */
   get seemsOver(): boolean {
-    return performance.now() >= this.validUntil;
+    return msSince(this.renewedAt) >= this.claim.leaseMs;
   }
 
   /** Whether it is still this worker's, asked of the store. Rejects where the store does. */
@@ -49,13 +57,13 @@ export class Lease {
   private async ask(): Promise<boolean> {
     const { id, token, leaseMs } = this.claim;
     if (!this.isHeld) return false;
-    const asked = performance.now();
+    const asked = instant();
     const record = await this.store.runs.renew(id, token, leaseMs);
     if (record === undefined) {
       this.lose();
       return false;
     }
-    this.validUntil = asked + leaseMs;
+    this.renewedAt = asked;
     if (this.isHeld) this.listener.onRecord(record);
     return this.isHeld;
   }

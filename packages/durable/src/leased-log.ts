@@ -19,7 +19,7 @@ interface Entry {
 
 /**
  * The logs of a store as one worker's runs may write them: each only under its lease. A lease that seems to be over is asked about before
- * anything is appended. What is left of a run that was let go reaches no log, also where the worker has its session again: the first that is
+ * anything is appended, and again before the run hears that it is: then an effect may follow. What is left of a run that was let go reaches no log, also where the worker has its session again: the first that is
  * appended under a lease is the entry of its run. One object for all runs, by which core knows what it remembers of a session.
  */
 export class LeasedLog implements SessionStore {
@@ -42,17 +42,25 @@ export class LeasedLog implements SessionStore {
   }
 
   async load(session: string, afterSeq?: number): Promise<readonly LogEvent[]> {
-    this.entryOf(session);
-    return this.store.load(session, afterSeq);
+    const entry = this.entryOf(session);
+    const events = await this.store.load(session, afterSeq);
+    await this.stillHolds(entry, session);
+    return events;
   }
 
   async append(session: string, events: readonly LogEvent[], afterSeq: number): Promise<void> {
     const entry = this.entryOf(session);
     if (!entry.hasEntered && !isEntry(events[0])) throw lost(session);
-    if (entry.lease.seemsOver && !(await entry.lease.renew())) throw lost(session);
+    await this.stillHolds(entry, session);
     await this.store.append(session, events, afterSeq);
     entry.hasEntered = true;
     if (events.some(({ type, run }) => type === 'run.end' && run === entry.lease.run)) entry.hasEnded = true;
+    // The process may have stood still since it asked: what it is about to do, another may have done.
+    await this.stillHolds(entry, session);
+  }
+
+  private async stillHolds({ lease }: Entry, session: string): Promise<void> {
+    if (!lease.isHeld || (lease.seemsOver && !(await lease.renew()))) throw lost(session);
   }
 
   private entryOf(session: string): Entry {

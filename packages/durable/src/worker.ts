@@ -2,6 +2,7 @@ import type { ClaimOptions, QueueLimits } from '@guardloop/store';
 import type { RunPlace } from './active-run.js';
 import { ActiveRun } from './active-run.js';
 import type { Advanced } from './engine.js';
+import { instant } from './lease.js';
 import { LeasedLog } from './leased-log.js';
 import { OptionReader } from './read-options.js';
 import type { DurableWorker, WorkerOptions } from './types.js';
@@ -31,7 +32,7 @@ export async function openWorker(place: WorkerPlace, options?: WorkerOptions): P
   const advance = async (wanted: Pick<ClaimOptions, 'run' | 'agents'>, onClaimed?: () => void): Promise<Advanced> => {
     if (isStopping) return { status: 'nothing' };
     try {
-      const claimedAt = performance.now();
+      const claimedAt = instant();
       const record = await store.runs.claim({ owner: name, leaseMs, queues, ...wanted });
       if (record === undefined) return { status: 'nothing' };
       onClaimed?.();
