@@ -170,5 +170,5 @@ function fitsFields(fields: Fields, query: RunQuery, now: number): boolean {
   if (query.due === undefined) return true;
   const { state, leaseUntil } = fields;
   const lease = leaseUntil === undefined ? undefined : { owner: '', token: 0, until: Number(leaseUntil) };
-  return isDue({ state: state as RunState, dueAt: Number(fields.dueAt), lease }, now) === query.due;
+  return isDue({ state: state as RunState, dueAt: Number(fields.dueAt), updatedAt: Number(fields.updatedAt), lease }, now) === query.due;
 }

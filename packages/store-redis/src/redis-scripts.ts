@@ -124,7 +124,10 @@ local function enqueue(run, id)
   else redis.call('ZREM', base .. 'allruns:waiting', id) end
   if run.state == 'queued' or run.state == 'running' then redis.call('ZADD', base .. 'allruns:active', position, id)
   else redis.call('ZREM', base .. 'allruns:active', id) end
-  if run.state == 'queued' then redis.call('ZADD', key('later', run.queue), run.dueAt, id)
+  if run.state == 'queued' then
+    -- What was due when it was written is due, also where the clock is set back.
+    if tonumber(run.dueAt) <= tonumber(run.updatedAt) then redis.call('ZADD', key('ready', run.queue), run.priority, ready(run, id))
+    else redis.call('ZADD', key('later', run.queue), run.dueAt, id) end
   elseif run.state == 'running' and run.leaseUntil then
     redis.call('ZADD', key('held', run.queue), run.leaseUntil, id)
     redis.call('ZADD', heldBy(run), run.leaseUntil, id)
@@ -306,6 +309,12 @@ local owner, lease, wanted = ARGV[1], tonumber(ARGV[2]), ARGV[3]
 local queues, agents, only = tonumber(ARGV[5]), {}, ARGV[4] == '1'
 for at = 7 + queues * 3, #ARGV do agents[ARGV[at]] = true end
 
+local longest = 3600000
+local function isHeld(run)
+  local ends = tonumber(run.leaseUntil or '0')
+  return not run.leaseUntil or (ends > now and ends <= now + longest)
+end
+local function isTimeCome(run) return tonumber(run.dueAt) <= math.max(now, tonumber(run.updatedAt)) end
 local function begun(run) return tonumber(run.token) > 0 end
 local function isNext(run, id)
   local others, waiting = {}, false
@@ -321,11 +330,11 @@ local function isNext(run, id)
   for _, other in ipairs(others) do
     if other.state == 'waiting' then
       if run.abandons ~= '1' then return false end
-    elseif other.state == 'running' and (not other.leaseUntil or tonumber(other.leaseUntil) > now) then return false
+    elseif other.state == 'running' and isHeld(other) then return false
     else
       local before
       if begun(other) == begun(run) then before = tonumber(other.position) < tonumber(run.position) else before = begun(other) end
-      if before and (begun(other) or (tonumber(other.dueAt) <= now and (other.abandons == '1' or not waiting))) then return false end
+      if before and (begun(other) or (isTimeCome(other) and (other.abandons == '1' or not waiting))) then return false end
     end
   end
   return true
@@ -333,7 +342,11 @@ end
 
 local function promote(queue)
   for _, from in ipairs({ 'later', 'held' }) do
-    for _, id in ipairs(redis.call('ZRANGEBYSCORE', key(from, queue), '-inf', int(now))) do
+    local ids = redis.call('ZRANGEBYSCORE', key(from, queue), '-inf', int(now))
+    if from == 'held' then
+      for _, id in ipairs(redis.call('ZRANGEBYSCORE', key(from, queue), '(' .. int(now + longest), '+inf')) do ids[#ids + 1] = id end
+    end
+    for _, id in ipairs(ids) do
       local run = fields(key('run', id))
       redis.call('ZREM', key(from, queue), id)
       if run.state then

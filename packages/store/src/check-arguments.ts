@@ -88,7 +88,11 @@ export function checkClaim({ owner, leaseMs, queues }: ClaimOptions): void {
         throw refuse(`\`${name}\` of the queue ${queue} is no whole number. Leave it out for any number.`);
 }
 
+/** The longest lease, milliseconds. One that seems to last longer was given before the clock was set back, and is over. */
+export const maxLeaseMs = 3_600_000;
+
 /** Throws CONFIG_INVALID. */
 export function checkLease(leaseMs: number): void {
-  if (!isTime(leaseMs) || leaseMs === 0) throw refuse('`leaseMs` is no whole number of milliseconds above 0.');
+  if (!isTime(leaseMs) || leaseMs === 0 || leaseMs > maxLeaseMs)
+    throw refuse('`leaseMs` is no whole number of milliseconds from 1 to 3,600,000.');
 }

@@ -159,8 +159,10 @@ export interface ApprovalRecords {
 
 // ------------------------------------------------------------------------------------------------ runs
 /**
- * `queued`: due at `dueAt`, or to be taken up again. `running`: a worker has the lease. `waiting`: for people. `ended`: see `status`.
- * A `running` record whose lease is over is taken like a queued one.
+ * `queued`: due at `dueAt`, or to be taken up again; whatever the clock says later, if `dueAt` was not after the time of the writing.
+ * `running`: a worker has the lease. `waiting`: for people. `ended`: see `status`.
+ * A `running` record whose lease is over is taken like a queued one; over is also one that would last longer from now than a lease can (an hour):
+ * the clock was set back since.
  */
 export type RunState = 'queued' | 'running' | 'waiting' | 'ended';
 /** One submitted run: what is needed to begin it, and who has it. What happened in it stands in the log. */
@@ -230,6 +232,7 @@ export interface QueueLimits {
 }
 export interface ClaimOptions {
   readonly owner: string;
+  /** At most 3,600,000. */
   readonly leaseMs: number;
   /** Only runs of these queues, each under its limits. */
   readonly queues: readonly QueueLimits[];

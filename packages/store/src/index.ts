@@ -6,6 +6,7 @@ export {
   checkLease,
   checkTtl,
   logConflict,
+  maxLeaseMs,
   pageSize,
   readPlace,
   writePlace,
@@ -52,6 +53,6 @@ export { type Derived, deriveAll, deriveRecords, type SessionStand } from './der
 export { type ExportOptions, exportSession, importSession, type SessionExport } from './export.js';
 export { type MemoryStoreOptions, memoryStore } from './memory.js';
 export type { LeftOutField, Redaction, RedactionCount, TextPlace } from './redact-contents.js';
-export { changedRun, isDue, newRunRecord } from './run-records.js';
+export { changedRun, isDue, isTimeCome, newRunRecord } from './run-records.js';
 export type { EncryptionKey, EncryptionOptions } from './sealing.js';
 export { Watchers } from './watchers.js';

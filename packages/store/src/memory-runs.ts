@@ -2,7 +2,7 @@ import { checkClaim, checkLease, pageSize, readPlace, writePlace } from './check
 import type { ClaimOptions, Page, QueueLimits, RunQuery, RunRecord, RunRecords } from './contract.js';
 import { fitsQuery } from './fits-query.js';
 import type { MemoryTables, RunRow } from './memory-tables.js';
-import { changedRun, isDue, newRunRecord } from './run-records.js';
+import { changedRun, isDue, isHeld, isTimeCome, newRunRecord } from './run-records.js';
 
 const fields = ['session', 'state', 'queue', 'agent', 'owner', 'tenant'] as const;
 
@@ -85,8 +85,7 @@ function claimable(tables: MemoryTables, { queues, agents, run }: ClaimOptions):
   const now = tables.now();
   const limits = new Map(queues.map((queue) => [queue.queue, queue]));
   const rows = run === undefined ? [...tables.runs.values()] : [tables.runs.get(run)].filter((row) => row !== undefined);
-  const isLive = ({ record: { state, lease } }: RunRow): boolean => state === 'running' && lease !== undefined && lease.until > now;
-  const live = [...tables.runs.values()].filter(isLive);
+  const live = [...tables.runs.values()].filter(({ record }) => record.lease !== undefined && isHeld(record, now));
   return rows
     .filter(({ record }) => isDue(record, now) && (agents === undefined || agents.includes(record.agent)))
     .filter(({ record }) => hasRoom(limits.get(record.queue), live, record))
@@ -114,10 +113,9 @@ function isNext(tables: MemoryTables, row: RunRow, now: number): boolean {
   const isAnyWaiting = others.some(({ record }) => record.state === 'waiting');
   return !others.some((other) => {
     if (other === row || other.record.state === 'ended') return false;
-    const { state, lease, dueAt, abandons } = other.record;
-    if (state === 'waiting') return !row.record.abandons;
-    if (state === 'running' && (lease === undefined || lease.until > now)) return true;
+    if (other.record.state === 'waiting') return !row.record.abandons;
+    if (isHeld(other.record, now)) return true;
     const isBefore = hasBegun(other) === hasBegun(row) ? other.order < row.order : hasBegun(other);
-    return isBefore && (hasBegun(other) || (dueAt <= now && (abandons || !isAnyWaiting)));
+    return isBefore && (hasBegun(other) || (isTimeCome(other.record, now) && (other.record.abandons || !isAnyWaiting)));
   });
 }

@@ -1,4 +1,4 @@
-import { checkNewRun } from './check-arguments.js';
+import { checkNewRun, maxLeaseMs } from './check-arguments.js';
 import type { NewRun, RunChange, RunRecord } from './contract.js';
 
 /** The record of a run that was just submitted. Throws CONFIG_INVALID. */
@@ -46,7 +46,19 @@ export function changedRun(record: RunRecord, change: RunChange, now: number): R
   };
 }
 
+type Timed = Pick<RunRecord, 'state' | 'dueAt' | 'lease' | 'updatedAt'>;
+
 /** Whether a worker may take it, apart from its session and the limits of its queue. */
-export function isDue({ state, dueAt, lease }: Pick<RunRecord, 'state' | 'dueAt' | 'lease'>, now: number): boolean {
-  return (state === 'queued' && dueAt <= now) || (state === 'running' && lease !== undefined && lease.until <= now);
+export function isDue(run: Timed, now: number): boolean {
+  return (run.state === 'queued' && isTimeCome(run, now)) || (run.state === 'running' && run.lease !== undefined && !isHeld(run, now));
+}
+
+/** Whether the time of a queued run has come: by the clock now, or by what it was when that was written. */
+export function isTimeCome({ dueAt, updatedAt }: Pick<RunRecord, 'dueAt' | 'updatedAt'>, now: number): boolean {
+  return dueAt <= now || dueAt <= updatedAt;
+}
+
+/** Whether somebody has it: a `running` one without a lease is held by what made it so. */
+export function isHeld({ state, lease }: Pick<RunRecord, 'state' | 'lease'>, now: number): boolean {
+  return state === 'running' && (lease === undefined || (lease.until > now && lease.until <= now + maxLeaseMs));
 }

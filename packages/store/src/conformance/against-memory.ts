@@ -198,7 +198,7 @@ class World {
     const [concurrency, tenantConcurrency] = [this.#pick([undefined, 2]), this.#pick([undefined, 1])];
     const claim = {
       owner: 'worker',
-      leaseMs: 1e9,
+      leaseMs: 3e6,
       queues: [{ queue: this.word, concurrency, tenantConcurrency }],
       agents: this.#pick([undefined, undefined, ['desk']]),
       run: this.#pick([undefined, undefined, this.#run()]),
@@ -221,7 +221,7 @@ class World {
     const works: readonly Work[] = [
       { name: `change ${id} at ${version}`, do: (store) => store.runs.update(id, version, change) },
       { name: `change ${id} at ${version}`, do: (store) => store.runs.update(id, version, change) },
-      { name: `renew ${id}`, do: (store) => store.runs.renew(id, token, 1e9) },
+      { name: `renew ${id}`, do: (store) => store.runs.renew(id, token, 3e6) },
     ];
     return this.#pick(works);
   }

@@ -223,6 +223,27 @@ function testLeases(suite: Suite): void {
     expect([await again(), await again()]).toEqual([1, 2]);
   });
 
+  if (suite.options.hasClock)
+    it('holds nobody up for as long as the clock was set back', async () => {
+      const { submit, claim, queue } = claimer(suite);
+      const session = newId();
+      await submit({ session, priority: 1, dueAt: await store().now() });
+      const claimed = await claim();
+      const [queued, next] = [await submit({ priority: 2, dueAt: await store().now() }), await submit({ session, dueAt: 0, priority: 3 })];
+      const later = await submit({ dueAt: (await store().now()) + long });
+      await pass(-48 * 3_600_000);
+      const due = (await store().runs.list({ queue, due: true })).items.map(({ id }) => id);
+      expect(due).toEqual([next.id, queued.id, claimed?.id]);
+      expect((await store().runs.list({ queue, due: false })).items.map(({ id }) => id)).toEqual([later.id]);
+      const limits = { queues: [{ queue, concurrency: 2 }] };
+      const again = await claim(limits);
+      expect([again?.id, again?.attempts]).toEqual([claimed?.id, 2]);
+      expect((await claim(limits))?.id).toBe(queued.id);
+      expect(await claim(limits)).toBeUndefined();
+      expect(await claim()).toBeUndefined();
+      await pass(48 * 3_600_000);
+    });
+
   it('does not count a lease that is over for the limits of its queue', async () => {
     const { submit, claim, queue } = claimer(suite);
     await submit({ priority: 1 });

@@ -103,7 +103,13 @@ export function testRuns({ store, other, pass }: Suite): void {
       const wrong = [{ id: '' }, { session: '' }, { agent: '' }, { queue: '' }, { priority: 0.5 }, { dueAt: -1 }, { dueAt: Number.NaN }];
       for (const change of wrong) expect(await codeOf(store().runs.create(newRun(change))), JSON.stringify(change)).toBe('CONFIG_INVALID');
       const queues = [{ queue: 'default' }];
-      for (const change of [{ owner: '' }, { leaseMs: 0 }, { leaseMs: 0.5 }, { queues: [{ queue: 'q', concurrency: -1 }] }])
+      for (const change of [
+        { owner: '' },
+        { leaseMs: 0 },
+        { leaseMs: 0.5 },
+        { leaseMs: 3_600_001 },
+        { queues: [{ queue: 'q', concurrency: -1 }] },
+      ])
         expect(await codeOf(store().runs.claim({ owner: 'w', leaseMs: 1_000, queues, ...change }))).toBe('CONFIG_INVALID');
       expect(await codeOf(store().runs.renew(newId(), 1, 0))).toBe('CONFIG_INVALID');
     });
