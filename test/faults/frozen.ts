@@ -59,7 +59,8 @@ interface Freezing {
   readonly undisturbed: Ending;
 }
 
-async function freeze({
+/** Freezes a worker at a place, lets another one end the run, and wakes it. */
+export async function freeze({
   field,
   name,
   strike,

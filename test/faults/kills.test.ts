@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Field } from './field.js';
 import { openField } from './field.js';
+import { freeze } from './frozen.js';
 import type { Struck } from './struck-run.js';
 import { strikePlain, strikeWorkers } from './struck-run.js';
 import { askedBecauseOfStrike, judge } from './verdict.js';
@@ -45,6 +46,11 @@ describe('S214: a process that is killed with -9', () => {
     const struck = await strikePlain({ field, name: `plain-${at.replace(/\W/g, '-')}`, strikes: [{ at, signal: 'SIGKILL' }] });
     expect(struck.strikes).toBe(1);
     expect(judge(struck, plain)).toEqual([]);
+  });
+
+  it('that is frozen where a tool was about to start makes no effect when it wakes', { timeout: 120_000 }, async () => {
+    const strike = { at: 'start charge#1 stored', signal: 'SIGSTOP' } as const;
+    expect(await freeze({ field, name: 'frozen', strike, undisturbed })).toEqual({ flaws: [], heldLock: false });
   });
 
   it('is killed in recovery too', { timeout: 120_000 }, async () => {

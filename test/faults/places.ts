@@ -80,6 +80,7 @@ export function withPlaces(store: Store, places: Places): Store {
     phase('inside');
     await appending;
     phase('after');
+    for (const event of events) if (event.type === 'tool.start') places.reach(`start ${event.tool}`, 'stored');
   };
   return {
     load: (id, afterSeq) => store.load(id, afterSeq),
