@@ -144,13 +144,13 @@ export async function measureWaiting(measured: Measured, count: number): Promise
     tools: [refund],
   });
   const { store } = measured;
-  const before = measured.bytes() ?? 0;
+  const before = await measured.bytes();
   for (let index = 0; index < count; index += 1) {
     const session = `waiting-${index}`;
     await submitted(store, session);
     await run(agent, 'My parcel came damaged. I would like my money back, please.', { session: { store, id: session } });
   }
-  const bytes = ((measured.bytes() ?? 0) - before) / count;
+  const bytes = ((await measured.bytes()) - before) / count;
   const from = performance.now();
   const { items } = await store.approvals.list({ state: 'open', limit: 100 });
   const listMs = performance.now() - from;
