@@ -109,6 +109,31 @@ export function faultTests(makeHarness: MakeHarness): void {
       expect(events.filter(({ type }) => type === 'run.end')).toHaveLength(1);
     });
 
+    it('nor one that had just written that the effect begins', async () => {
+      const ledger: string[] = [];
+      const make = (who: string) => {
+        const { tool } = ledgerTool('charge', { during: async () => void ledger.push(who) });
+        return defineAgent({ name: 'desk', instructions: '', model: scriptedModel([callTool('charge'), say('Charged.')]), tools: [tool] });
+      };
+      const world = await openWorld(makeHarness);
+      const first = await world.start({ desk: make('first') });
+      first.frail.freezeAfter('tool.start');
+      const sleeper = await first.runs.worker({ leaseMs: shortLeaseMs });
+      await first.runs.submit('desk', 'Charge', { id: 'f12' });
+      const second = await world.start({ desk: make('second') });
+      await until(async () => types(await second.runs.store.load('f12')).includes('tool.start'));
+      await second.runs.worker({ leaseMs: shortLeaseMs });
+      const asked = await second.runs.result('f12');
+      if (asked.status !== 'interrupted') throw new Error(asked.status);
+      await second.runs.approvals.decide(asked.approvals[0]?.id ?? '', 'approve');
+      const result = await second.runs.result('f12', { until: 'end' });
+      audited(result);
+      expect(result).toMatchObject({ status: 'completed', text: 'Charged.' });
+      first.frail.thaw();
+      await until(() => sleeper.runs.length === 0);
+      expect(ledger).toEqual(['second']);
+    });
+
     it('a tool may take longer than the lease', async () => {
       const ledger: string[] = [];
       const { tool } = ledgerTool('slow', { ledger, during: () => new Promise((resolve) => setTimeout(resolve, 2.5 * shortLeaseMs)) });

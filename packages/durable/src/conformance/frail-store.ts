@@ -1,3 +1,4 @@
+import type { LogEvent } from '@guardloop/core';
 import { GuardloopError } from '@guardloop/core';
 import type { Store } from '@guardloop/store';
 
@@ -10,6 +11,8 @@ export interface FrailStore {
   thaw(): void;
   /** What hangs, and all that is asked from here on, is refused: so that the dead can be buried. */
   bury(): void;
+  /** Freezes once the store has an event of this type, before the process hears of it. */
+  freezeAfter(type: LogEvent['type']): void;
   /** Refuses the next appends. */
   failAppends(count: number): void;
 }
@@ -21,17 +24,19 @@ export function frailStore(inner: Store): FrailStore {
   let state: 'alive' | 'frozen' | 'dead' = 'alive';
   let hanging: { go(): void; refuse(): void }[] = [];
   let failing = 0;
-  const call = async (name: string, act: () => unknown): Promise<unknown> => {
+  let fatal: LogEvent['type'] | undefined;
+  const call = async (name: string, given: readonly unknown[], act: () => unknown): Promise<unknown> => {
     if (state === 'frozen') await new Promise<void>((resolve, reject) => hanging.push({ go: resolve, refuse: () => reject(refused()) }));
     if (state === 'dead') throw refused();
     if (name === 'append' && failing > 0) {
       failing -= 1;
       throw refused();
     }
-    const given = await act();
+    const answer = await act();
+    if (name === 'append' && (given[1] as readonly LogEvent[]).some(({ type }) => type === fatal)) state = 'frozen';
     // An answer to a process that froze meanwhile waits with it.
     if (state === 'frozen') await new Promise<void>((resolve, reject) => hanging.push({ go: resolve, refuse: () => reject(refused()) }));
-    return given;
+    return answer;
   };
   const wrap = <T extends object>(part: T): T =>
     new Proxy(part, {
@@ -45,7 +50,7 @@ export function frailStore(inner: Store): FrailStore {
               if (state === 'alive') listener(changed);
             });
         if (name === 'close') return () => value.call(target);
-        return (...given: unknown[]) => call(name, () => value.apply(target, given));
+        return (...given: unknown[]) => call(name, given, () => value.apply(target, given));
       },
     });
   return {
@@ -53,8 +58,12 @@ export function frailStore(inner: Store): FrailStore {
     freeze: () => {
       state = 'frozen';
     },
+    freezeAfter: (type) => {
+      fatal = type;
+    },
     thaw: () => {
       state = 'alive';
+      fatal = undefined;
       for (const each of hanging.splice(0)) each.go();
     },
     bury: () => {
