@@ -1,6 +1,7 @@
 import type { LogEvent, SessionStore } from '@guardloop/core';
 import { assertCompleted, defineAgent, defineTool, run } from '@guardloop/core';
 import type { Store } from '@guardloop/store';
+import type { Script } from '@guardloop/testing';
 import { callTool, say, scriptedModel } from '@guardloop/testing';
 import { z } from 'zod';
 import type { Measured } from './stores.js';
@@ -12,6 +13,9 @@ const order = {
   status: 'shipped',
   lines: Array.from({ length: 6 }, (_, index) => ({ sku: `sku-${index}`, cents: 1_250 * (index + 1) })),
 };
+
+/** It keeps no copies of what it is asked, which grow with the conversation. */
+const fakeModel = (script: Script) => scriptedModel(script, { record: false });
 
 function at(times: readonly number[], share: number): number {
   const sorted = [...times].sort((left, right) => left - right);
@@ -31,7 +35,7 @@ function clerk(calls: number) {
     flow: { effect: 'write', authority: ['orderId'] },
     execute: () => order,
   });
-  const model = scriptedModel((request) => {
+  const model = fakeModel((request) => {
     const done = request.messages.filter(({ role }) => role === 'tool').length;
     return done < calls
       ? callTool('change_order', { orderId: `o-${done}`, note: 'The customer asks for another address, and has given it in full.' })
@@ -90,9 +94,7 @@ export async function measureMessages({ store }: Measured, sessions: number): Pr
   const agent = defineAgent({
     name: 'clerk',
     instructions,
-    model: scriptedModel((request) =>
-      say(`That was message ${request.messages.length}. Your order is on its way, and will be there soon.`),
-    ),
+    model: fakeModel((request) => say(`That was message ${request.messages.length}. Your order is on its way, and will be there soon.`)),
   });
   const times = new Map<number, number[]>();
   for (let session = 0; session < sessions; session += 1)
@@ -136,7 +138,7 @@ export async function measureWaiting(measured: Measured, count: number): Promise
   const agent = defineAgent({
     name: 'clerk',
     instructions,
-    model: scriptedModel((request) =>
+    model: fakeModel((request) =>
       request.messages.at(-1)?.role === 'user'
         ? callTool('refund_order', { orderId: 'o-17', cents: 4_900, reason: 'The parcel was damaged when it arrived, says the customer.' })
         : say('Refunded.'),
