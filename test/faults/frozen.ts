@@ -3,6 +3,7 @@ import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Field, StoreKind } from './field.js';
 import { openField } from './field.js';
+import { spread } from './kill-matrix.js';
 import { readLedger } from './ledger.js';
 import type { Strike } from './places.js';
 import type { Row } from './report.js';
@@ -17,13 +18,14 @@ import { judge } from './verdict.js';
 /** What a frozen worker does within this after it was woken counts. */
 const watchedMs = 1_500;
 
-/** Freezes a worker at places of each kind. */
-export async function frozenWorkers(store: StoreKind): Promise<readonly Row[]> {
+/** Freezes a worker at places of each kind, at most so many, spread over them. */
+export async function frozenWorkers(store: StoreKind, most = Number.POSITIVE_INFINITY): Promise<readonly Row[]> {
   const field = await openField(store);
   try {
     const undisturbed = await strikeWorkers({ field, name: 'undisturbed', strikes: [] });
     const known = undisturbed.places.flat();
     const appends = known.filter((place) => /^append#\d+ after$/.test(place));
+    const starts = known.filter((place) => place.startsWith('start '));
     const others = [
       'claim#1 after',
       'model triage#1 inside',
@@ -33,7 +35,7 @@ export async function frozenWorkers(store: StoreKind): Promise<readonly Row[]> {
       'append#3 before',
       'append#6 before',
     ];
-    const places = [...appends, ...others.filter((place) => known.includes(place))];
+    const places = spread([...starts, ...appends, ...others.filter((place) => known.includes(place))], most);
     const frozen = await forAll(places, 2, (at, index) =>
       freeze({ field, name: `frozen-${index}`, strike: { at, signal: 'SIGSTOP' }, undisturbed }).catch((thrown: unknown) => ({
         flaws: [thrown instanceof Error ? thrown.message : String(thrown)],
