@@ -2,10 +2,9 @@ import type { AttributedDecision, Decision, RunEvent, RunInput, RunResult, RunSt
 import { endUnfinished, GuardloopError, resume, stream } from '@guardloop/core';
 import type { ApprovalRecord, RunChange, RunRecord, SessionRecord, Store } from '@guardloop/store';
 import type { Registered } from './agents.js';
-import { checkData } from './agents.js';
-import { defaultReason } from './cancel.js';
 import { countEntries } from './count-entries.js';
 import type { Advanced, Engine } from './engine.js';
+import { HeldObservers } from './held-observers.js';
 import type { Instant } from './lease.js';
 import { Lease } from './lease.js';
 import type { LeasedLog } from './leased-log.js';
@@ -14,9 +13,12 @@ import type { Outcome } from './outcome.js';
 import { afterTrouble, changeFor, outcomeOfError, outcomeOfResult } from './outcome.js';
 import { changeRun, makeDue } from './run-changes.js';
 import { runInfo } from './run-info.js';
+import { forResume, makeMaterials } from './run-materials.js';
 import { scheduleApprovals } from './schedule-approvals.js';
+import { endAbandoned, findEnd, nextOfSession } from './session-runs.js';
+import type { Submission } from './submission.js';
 import { readSubmission } from './submission.js';
-import type { ApprovalTimes, SubmittedRun } from './types.js';
+import type { ApprovalTimes } from './types.js';
 
 /** What all runs of a worker share. */
 export interface RunPlace {
@@ -47,8 +49,7 @@ export class ActiveRun {
   private readonly gone: Promise<Outcome>;
   private readonly off: () => void;
   private reconciling: Promise<void> | undefined;
-  private observers: readonly ((event: RunEvent) => unknown)[] = [];
-  private last: RunEvent | undefined;
+  private readonly observers: HeldObservers;
   private agent = '';
 
   constructor(
@@ -68,6 +69,7 @@ export class ActiveRun {
     );
     this.closeLog = log.open(session, this.lease);
     this.live = new LiveTextPublisher(store, { session, run: id, lease: this.lease });
+    this.observers = new HeldObservers(id, this.lease);
     this.off = this.watchForCancel();
   }
 
@@ -103,7 +105,7 @@ export class ActiveRun {
 
   private leave(outcome: Outcome): void {
     this.lease.end();
-    this.tellLeft();
+    if (this.agent !== '') this.observers.tellLeft(this.agent);
     this.letGo(outcome);
     this.controller.abort(new DOMException('Another worker goes on with the run.', 'AbortError'));
   }
@@ -153,31 +155,13 @@ export class ActiveRun {
     return { store: this.place.log, id: this.record.session };
   }
 
-  /** What the run is given beside its input. Rejects with what goes into its trouble. */
-  private async options(registered: Registered, { data, traceparent }: ReturnType<typeof readSubmission>): Promise<object> {
-    const { id, session, agent, queue, owner, tenant } = this.record;
-    const run: SubmittedRun = {
-      id,
-      session,
-      agent,
-      queue,
-      data: await checkData(registered, data),
-      worker: this.place.worker,
-      ...(owner === undefined ? {} : { owner }),
-      ...(tenant === undefined ? {} : { tenant }),
-      ...(traceparent === undefined ? {} : { traceparent }),
-    };
-    const made = await inOwnWords(`The options of the agent ${agent}`, () =>
-      typeof registered.options === 'function' ? registered.options(run) : registered.options,
-    );
-    const context = registered.context && (await inOwnWords(`The context of the agent ${agent}`, () => registered.context?.(run)));
-    const { observers = [], ...rest } = (made ?? {}) as { readonly observers?: readonly unknown[] };
-    this.observers = observers.map((observer) => this.whileHeld(observer));
+  /** What the run is given beside its input. */
+  private async options(registered: Registered, submission: Submission): Promise<object> {
+    const { options, observers } = await makeMaterials(registered, this.record, { submission, worker: this.place.worker });
     return {
-      ...rest,
-      ...(context === undefined ? {} : { context }),
+      ...options,
       signal: this.controller.signal,
-      observers: [(event: RunEvent) => this.observe(event), ...this.observers],
+      observers: [(event: RunEvent) => this.observe(event), ...this.observers.wrap(observers)],
     };
   }
 
@@ -188,34 +172,10 @@ export class ActiveRun {
       this.reconciling ??= endAbandoned(this.place.store, this.record).catch(() => undefined);
   }
 
-  /** Others see nothing of what a run that was let go does in memory alone. */
-  private whileHeld(observer: unknown): (event: RunEvent) => unknown {
-    return (event) => {
-      if (!this.lease.isHeld && event !== this.last) return undefined;
-      if (typeof observer === 'function') return observer(event);
-      const listener = (observer as { readonly [type: string]: unknown } | null)?.[event.type];
-      return typeof listener === 'function' ? listener(event) : undefined;
-    };
-  }
-
-  /** That it came back without an end is the last that they see. */
-  private tellLeft(): void {
-    if (this.agent === '') return;
-    const event: RunEvent = Object.freeze({ type: 'run.wait', at: Date.now(), run: this.id, agent: this.agent, approvals: [] });
-    this.last = event;
-    for (const tell of this.observers) {
-      try {
-        void Promise.resolve(tell(event)).catch(() => undefined);
-      } catch {
-        // An observer changes nothing.
-      }
-    }
-  }
-
   private async begin(
     { agent }: Registered,
     options: object,
-    { submission, session }: { readonly submission: ReturnType<typeof readSubmission>; readonly session: SessionRecord | undefined },
+    { submission, session }: { readonly submission: Submission; readonly session: SessionRecord | undefined },
   ): Promise<Outcome> {
     const { record } = this;
     const { input, limits, onLimit } = submission;
@@ -352,12 +312,6 @@ export class ActiveRun {
   }
 }
 
-/** Limits stand in the log since the run began. */
-function forResume(options: object): object {
-  const { limits: _, onLimit: __, ...rest } = options as { readonly limits?: unknown; readonly onLimit?: unknown };
-  return rest;
-}
-
 /** How soon a change of the session is looked at. */
 const lookMs = 200;
 
@@ -367,48 +321,10 @@ export const notRegistered = (agent: string): Outcome & { readonly kind: 'troubl
   message: `No worker that looks has an agent registered under the name ${agent}. Start one that has it, or cancel the run.`,
 });
 
-/** What a user's function throws may quote content: told by its name alone. */
-async function inOwnWords<T>(what: string, make: () => T): Promise<Awaited<T>> {
-  try {
-    return await make();
-  } catch (thrown) {
-    throw new GuardloopError(
-      'INTERNAL',
-      `${what} could not be made: its function threw. The run is tried again later; look at the function.`,
-      {
-        cause: thrown,
-      },
-    );
-  }
-}
-
 function decisionsOf(records: readonly ApprovalRecord[]): Readonly<Record<string, Decision | AttributedDecision>> {
   return Object.fromEntries(
     records.flatMap(({ id, decision, decidedBy }) =>
       decision === undefined ? [] : [[id, decidedBy === undefined ? decision : { decision, by: decidedBy }]],
     ),
   );
-}
-
-/** A run that `abandons` has ended those of its session that waited: their records are told. */
-async function endAbandoned(store: Store, { id, session }: RunRecord): Promise<void> {
-  const { items } = await store.runs.list({ session, state: 'waiting' });
-  for (const { id: waiting } of items)
-    if (waiting !== id)
-      await changeRun(store, waiting, ({ state }) =>
-        state === 'waiting'
-          ? { state: 'ended', status: 'cancelled', cancel: { reason: `${defaultReason}: the session went on` } }
-          : undefined,
-      );
-}
-
-async function findEnd(store: Store, { id, session }: RunRecord) {
-  const end = (await store.load(session)).findLast((event) => event.type === 'run.end' && event.run === id);
-  return end?.type === 'run.end' ? end.status : undefined;
-}
-
-/** The run that has waited for this one. */
-async function nextOfSession(store: Store, { session, id }: RunRecord): Promise<RunRecord | undefined> {
-  const { items } = await store.runs.list({ session, state: 'queued' });
-  return items.findLast((each) => each.id !== id);
 }

@@ -6,7 +6,7 @@ import { runInfo } from './run-info.js';
 import type { CancelOutcome } from './types.js';
 
 const longestReason = 1_000;
-export const defaultReason = 'cancelled';
+const defaultReason = 'cancelled';
 
 /** Ends a run that has not begun at once; of any other it is noted for the worker that has it, or that takes it up now. */
 export async function cancelRun(
