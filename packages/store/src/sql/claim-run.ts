@@ -75,22 +75,30 @@ interface Search {
 
 /** The run that is first by priority, then `dueAt`, then id, of those that may be taken; kept from others. */
 function candidates(db: Db, context: SqlContext, { options: { agents, run }, rooms, now }: Search) {
-  return db
-    .selectFrom('runs')
-    .select(runColumns)
-    .where(({ or, and, eb }) =>
-      or([eb('runs.free_at', '<=', now), and([eb('runs.state', '=', 'running'), eb('runs.free_at', '>', now + maxLeaseMs)])]),
-    )
-    .where(({ or }) => or(rooms.map((room) => hasRoom(room))))
-    .where(sessionIsLive(nowOf(context), 'runs'))
-    .where(isNext(now))
-    .$if(agents !== undefined, (query) => query.where('runs.agent', 'in', (agents ?? []).map(writeName)))
-    .$if(run !== undefined, (query) => query.where('runs.id', '=', writeName(run ?? '')))
-    .orderBy('runs.priority')
-    .orderBy('runs.due_at')
-    .orderBy('runs.id')
-    .limit(1)
-    .$if(context.database.dialect === 'postgres', (query) => (run === undefined ? query.forUpdate().skipLocked() : query.forUpdate()));
+  return (
+    db
+      .selectFrom('runs')
+      .select(runColumns)
+      // In this form the index that has runs in their order is used, and the first that fits ends the search.
+      .where('runs.free_at', 'is not', null)
+      .where(({ or, and, eb }) => {
+        const freeAt = sql<number>`${sql.ref('runs.free_at')} + 0`;
+        return or([
+          eb(freeAt, '<=', now),
+          and([eb(sql<string>`${sql.ref('runs.state')} || ''`, '=', 'running'), eb(freeAt, '>', now + maxLeaseMs)]),
+        ]);
+      })
+      .where(({ or }) => or(rooms.map((room) => hasRoom(room))))
+      .where(sessionIsLive(nowOf(context), 'runs'))
+      .where(isNext(now))
+      .$if(agents !== undefined, (query) => query.where('runs.agent', 'in', (agents ?? []).map(writeName)))
+      .$if(run !== undefined, (query) => query.where('runs.id', '=', writeName(run ?? '')))
+      .orderBy('runs.priority')
+      .orderBy('runs.due_at')
+      .orderBy('runs.id')
+      .limit(1)
+      .$if(context.database.dialect === 'postgres', (query) => (run === undefined ? query.forUpdate().skipLocked() : query.forUpdate()))
+  );
 }
 
 function hasRoom({ queue, fullTenants }: Room) {
