@@ -7,7 +7,7 @@ import { within } from './deadline.js';
 import type { Call, Operation } from './operation.js';
 import type { Settings } from './options.js';
 import { Problem } from './problem.js';
-import { fit, readJson } from './read-body.js';
+import { checkLists, fit, readJson } from './read-body.js';
 import type { SseMessage } from './sse.js';
 import { sseResponse } from './sse.js';
 
@@ -31,7 +31,7 @@ export async function answer<U extends Caller>(request: Request, arrival: Arriva
   const caller = await within(identify(request, settings), settings.timeoutMs, late);
   if (settings.rateLimit !== undefined) await within(checkRate(request, caller, arrival), settings.timeoutMs, late);
   checkStreams(caller, arrival);
-  const body = made.body === undefined ? undefined : fit(made.body, await readJson(request, bodyLimits(made, settings)));
+  const body = made.body === undefined ? undefined : fit(made.body, await bodyOf(request, made, settings));
   const query = made.query === undefined ? checkNoQuery(request) : fit(made.query, queryOf(request), 'bad-query');
   const call: Call<U> = {
     settings,
@@ -71,6 +71,9 @@ async function checkRate<U extends Caller>(request: Request, caller: U, { made, 
   const seconds = Math.ceil(wait.retryAfterMs / 1_000);
   throw new Problem('too-many', { headers: { 'retry-after': String(Number.isFinite(seconds) && seconds > 0 ? seconds : 1) } });
 }
+
+const bodyOf = async <U extends Caller>(request: Request, made: Operation<U>, settings: Settings<U>): Promise<unknown> =>
+  checkLists(await readJson(request, bodyLimits(made, settings)), made.longest?.(settings) ?? {});
 
 const bodyLimits = <U extends Caller>({ isHistory }: Operation<U>, settings: Settings<U>): Parameters<typeof readJson>[1] => ({
   maxBytes: isHistory === true ? settings.maxHistoryBytes : settings.maxBodyBytes,

@@ -37,6 +37,29 @@ const head = (lines: readonly string[]): string =>
   ['POST /v1/runs HTTP/1.1', 'Host: 127.0.0.1', 'Authorization: Bearer anna', ...lines, '', ''].join('\r\n');
 
 describe('a body', () => {
+  it('of very many items is refused at once', async () => {
+    const many = await openScene({ desk }, { protocols: ['ag-ui', 'ai-sdk'] });
+    const items = (text: string, count: number): string => Array.from({ length: count }, () => text).join(',');
+    const bodies: readonly (readonly [path: string, body: string])[] = [
+      ['/v1/runs', `{"agent":"desk","input":[${items('0', 450_000)}]}`],
+      ['/v1/runs/stream', `{"agent":"desk","input":[${items('{}', 300_000)}]}`],
+      ['/v1/ag-ui/desk', `{"threadId":"a","runId":"b","messages":[${items('0', 1_000_000)}]}`],
+      ['/v1/ag-ui/desk', `{"threadId":"a","runId":"b","messages":[],"resume":[${items('0', 1_000_000)}]}`],
+      ['/v1/ag-ui/desk', `{"threadId":"a","runId":"b","messages":[{"id":"m","role":"user","content":[${items('0', 1_000_000)}]}]}`],
+      ['/v1/ai/desk', `{"id":"a","messages":[${items('0', 1_000_000)}]}`],
+      ['/v1/ai/desk', `{"id":"a","messages":[{"id":"m","role":"user","parts":[${items('0', 1_000_000)}]}]}`],
+    ];
+    try {
+      for (const [path, body] of bodies) {
+        const before = performance.now();
+        expect((await many.as('anna', path, { body })).status, path).toBe(400);
+        expect(performance.now() - before, path).toBeLessThan(3_000);
+      }
+    } finally {
+      await many.close();
+    }
+  }, 60_000);
+
   it('is JSON, said to be JSON, in UTF-8, uncompressed', async () => {
     for (const type of [
       'text/plain',

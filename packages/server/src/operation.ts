@@ -34,6 +34,8 @@ export interface Operation<U extends Caller = Caller> {
   readonly query?: z.ZodObject | undefined;
   readonly headers?: Readonly<Record<string, { readonly schema: z.ZodType<string>; readonly description: string }>> | undefined;
   readonly body?: z.ZodType | undefined;
+  /** The longest lists that the body may have, by field: looked at before its form, which costs for each item. */
+  readonly longest?: ((settings: Settings<U>) => Readonly<Record<string, number>>) | undefined;
   /** The client sends the whole conversation. */
   readonly isHistory?: true | undefined;
   readonly answers: Readonly<Record<number, AnswerForm>>;

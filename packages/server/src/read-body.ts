@@ -44,6 +44,17 @@ export function fit<S extends z.ZodType>(schema: S, value: unknown, kind: 'bad-b
   });
 }
 
+/** Throws {@link Problem} for a list in a field of the body that is longer than it may be. */
+export function checkLists(body: unknown, longest: Readonly<Record<string, number>>): unknown {
+  if (typeof body !== 'object' || body === null) return body;
+  for (const [name, most] of Object.entries(longest)) {
+    const value = (body as Readonly<Record<string, unknown>>)[name];
+    if (Array.isArray(value) && value.length > most)
+      throw new Problem('bad-body', { errors: [{ path: name, expected: `at most ${most}` }] });
+  }
+  return body;
+}
+
 async function readBytes(request: Request, { maxBytes, timeoutMs }: BodyLimits): Promise<Uint8Array> {
   const tooLarge = () => new Problem('too-large', { detail: `At most ${maxBytes} bytes are taken.`, headers: { connection: 'close' } });
   const length = request.headers.get('content-length');

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { Problem } from '../problem.js';
 import { inputSchema, nameSchema } from '../schemas.js';
 import type { FrontEndAnswer } from './turns.js';
+import { mostParts } from './turns.js';
 
 const sourceSchema = z.looseObject({ type: z.string(), value: z.string(), mimeType: z.string().optional() });
 const contentSchema = z.union([
@@ -11,6 +12,8 @@ const contentSchema = z.union([
   z.array(z.looseObject({ type: z.string(), text: z.string().optional(), source: sourceSchema.optional() })),
 ]);
 const messageSchema = z.looseObject({ id: z.string().min(1).max(500), role: z.string(), content: z.unknown().optional() });
+/** Of one request. */
+export const mostAnswers = 100;
 const resumeSchema = z.looseObject({
   interruptId: z.string().max(1_000),
   status: z.enum(['resolved', 'cancelled']),
@@ -21,7 +24,7 @@ export const runAgentInputSchema = z
     threadId: nameSchema,
     runId: nameSchema,
     messages: z.array(messageSchema),
-    resume: z.array(resumeSchema).min(1).max(100).optional(),
+    resume: z.array(resumeSchema).min(1).max(mostAnswers).optional(),
   })
   .meta({ id: 'AgUiRunAgentInput' });
 export type RunAgentInput = z.output<typeof runAgentInputSchema>;
@@ -31,6 +34,7 @@ export function agUiInput({ messages }: RunAgentInput): RunInput {
   const last = messages.at(-1);
   const misfit = (): Problem => new Problem('bad-body', { errors: [{ path: 'messages', expected: 'a message of the user at the end' }] });
   if (last?.role !== 'user') throw misfit();
+  if (Array.isArray(last.content) && last.content.length > mostParts) throw misfit();
   const content = contentSchema.safeParse(last.content);
   if (!content.success) throw misfit();
   const input = typeof content.data === 'string' ? content.data : content.data.map(partOf);

@@ -8,9 +8,9 @@ import { nameSchema } from '../schemas.js';
 import { offeredAgent, sessionOf, startRun } from '../start-run.js';
 import { AgUiTranslator } from './ag-ui-events.js';
 import type { RunAgentInput } from './ag-ui-input.js';
-import { agUiAnswers, agUiInput, runAgentInputSchema } from './ag-ui-input.js';
+import { agUiAnswers, agUiInput, mostAnswers, runAgentInputSchema } from './ag-ui-input.js';
 import type { Leg } from './turns.js';
-import { decideAll, legOf } from './turns.js';
+import { decideAll, legOf, mostMessages } from './turns.js';
 
 /** One address for each agent, which an `HttpAgent` of @ag-ui/client is given. */
 export function agUiOperations<U extends Caller>(): readonly Operation<U>[] {
@@ -22,6 +22,7 @@ export function agUiOperations<U extends Caller>(): readonly Operation<U>[] {
       summary: 'Starts a run, or answers what a run waits for, and streams it as events of AG-UI 1.0.',
       params: { agent: nameSchema },
       body: runAgentInputSchema,
+      longest: () => ({ messages: mostMessages, resume: mostAnswers }),
       isHistory: true,
       answers: { 200: { description: 'Events of AG-UI.', isStream: true } },
       problems: [404, 409, 410, 422],

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import { Problem } from '../problem.js';
 import { inputSchema, nameSchema } from '../schemas.js';
 import type { FrontEndAnswer } from './turns.js';
+import { mostParts } from './turns.js';
 
 const partSchema = z.looseObject({
   type: z.string(),
@@ -38,8 +39,9 @@ export function chatWish({ messages, trigger }: ChatRequest): ChatWish {
   // What was said stands in the log, and is not unsaid.
   if (trigger === 'regenerate-message') throw new Problem('bad-body', { errors: [{ path: 'trigger', expected: 'submit-message' }] });
   const last = messages.at(-1);
-  const parts = z.array(partSchema).max(1_000).safeParse(last?.parts);
-  if (last === undefined || !parts.success) throw misfit('a message of the user at the end');
+  if (last === undefined || last.parts.length > mostParts) throw misfit(`a message of the user at the end, of at most ${mostParts} parts`);
+  const parts = z.array(partSchema).safeParse(last.parts);
+  if (!parts.success) throw misfit('a message of the user at the end');
   if (last.role === 'assistant') return { kind: 'answer', answers: answersIn(parts.data) };
   if (last.role !== 'user') throw misfit('a message of the user at the end');
   const input = inputSchema.safeParse(parts.data.map(inputPart));

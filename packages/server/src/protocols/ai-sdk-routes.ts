@@ -10,7 +10,7 @@ import { refuseWhileWaiting } from './ag-ui-routes.js';
 import { UiMessageTranslator } from './ai-sdk-events.js';
 import { chatRequestSchema, chatWish } from './ai-sdk-input.js';
 import type { Leg } from './turns.js';
-import { decideAll, legOf } from './turns.js';
+import { decideAll, legOf, mostMessages } from './turns.js';
 
 const resumeQuerySchema = z.strictObject({ ended: z.literal('replay').optional() });
 
@@ -24,6 +24,7 @@ export function aiSdkOperations<U extends Caller>(): readonly Operation<U>[] {
       summary: 'Starts a run, or answers what a run waits for, and streams it as a UI message stream of the AI SDK.',
       params: { agent: nameSchema },
       body: chatRequestSchema,
+      longest: () => ({ messages: mostMessages }),
       isHistory: true,
       answers: { 200: { description: 'A UI message stream, protocol v1.', isStream: true } },
       problems: [404, 409, 410, 422],

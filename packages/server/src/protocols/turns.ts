@@ -11,6 +11,10 @@ import { outcomeOf } from '../outcome.js';
 import { Problem } from '../problem.js';
 import type { RunOutcome } from '../show.js';
 
+/** Of a conversation that a client sends, and of its last message. */
+export const mostMessages = 10_000;
+export const mostParts = 1_000;
+
 /** What a person is asked, whether this client may decide it, and until when. */
 export interface AskedApproval {
   readonly approval: Approval;

@@ -32,6 +32,8 @@ const lastEventHeader = {
   'last-event-id': { schema: eventNumberSchema, description: 'Number of the last event that was seen: what follows it comes.' },
 };
 
+const longestInput = ({ maxParts }: { readonly maxParts: number }) => ({ input: maxParts });
+
 async function started<U extends Caller>(call: Call<U, unknown, StartBody>): ReturnType<typeof startRun> {
   const key = call.request.headers.get('idempotency-key') ?? undefined;
   if (key !== undefined && !keySchema.safeParse(key).success)
@@ -50,6 +52,7 @@ export function runOperations<U extends Caller>(): readonly Operation<U>[] {
       summary: 'Starts a run. It goes on whether or not anybody watches.',
       headers: keyHeader,
       body: startSchema,
+      longest: longestInput,
       answers: {
         201: { description: 'It was started.', schema: runSchema },
         200: { description: 'It was started before, under the same key.', schema: runSchema },
@@ -67,6 +70,7 @@ export function runOperations<U extends Caller>(): readonly Operation<U>[] {
       summary: 'Starts a run and streams it. The header Guardloop-Run names it.',
       headers: { ...keyHeader, ...lastEventHeader },
       body: startSchema,
+      longest: longestInput,
       answers: { 200: { description: 'The run as it goes on.', schema: clientEventSchema, isStream: true } },
       problems: [404, 422],
       handle: async (call) => {
