@@ -43,7 +43,12 @@ export async function answer<U extends Caller>(request: Request, arrival: Arriva
     body,
     stream: (make, headers) => openStream(make, { request, caller, arrival, headers }),
   };
-  return within(made.handle(call), settings.timeoutMs, late);
+  const answered = made.handle(call);
+  return within(answered, settings.timeoutMs, () => {
+    // Nobody will read it: a stream would count as open until `maxStreamMs` are over.
+    void answered.then((response) => response.body?.cancel()).catch(() => undefined);
+    return late();
+  });
 }
 
 async function identify<U extends Caller>(request: Request, { authenticate, onError }: Settings<U>): Promise<U> {

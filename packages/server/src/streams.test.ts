@@ -177,6 +177,31 @@ describe('a stream of a run', () => {
     }
   });
 
+  it('does not count where its answer came too late to be given', async () => {
+    let waitMs = 100;
+    const scene = await openScene(
+      { desk: defineAgent({ name: 'desk', instructions: '', model: scriptedModel([say('Hello.')]) }) },
+      {
+        timeoutMs: 50,
+        maxStreams: 1,
+        authorize: async () => {
+          await delay(waitMs);
+          return undefined;
+        },
+      },
+    );
+    try {
+      const run = await (await scene.as('anna', '/v1/runs', { body: { agent: 'desk', input: 'Hello.' } })).json();
+      await scene.settled(run.id);
+      expect((await scene.as('anna', `/v1/runs/${run.id}/events`)).status).toBe(503);
+      await delay(150);
+      waitMs = 0;
+      expect(textOf(await readEvents(await scene.as('anna', `/v1/runs/${run.id}/events`)))).toBe('Hello.');
+    } finally {
+      await scene.close();
+    }
+  });
+
   it('holds up neither the run nor the server for a client that does not read', async () => {
     const long = Array.from({ length: 60 }, (_, index) => `${index}`.repeat(60_000));
     const talker = defineAgent({ name: 'talker', instructions: '', model: scriptedModel([say(long)]) });
