@@ -15,11 +15,15 @@ const parts = (...texts: readonly (string | undefined)[]): string => JSON.string
 export const sessionPrefix = async ({ user, tenant }: Caller): Promise<string> =>
   `u${(await sha256(parts('session', tenant, user))).slice(0, 22)}.`;
 
-/** The id of the session that a caller calls `name`; an id that is the caller's own already stays. */
+/** As long as ids may be that clients give. */
+const mostChars = 200;
+
+/** The id of the session that a caller calls `name`; an id that is the caller's own already stays, and of a long name there is its digest. */
 export async function sessionId(caller: Caller, name: string | undefined): Promise<string> {
   const prefix = await sessionPrefix(caller);
   if (name === undefined) return `${prefix}${globalThis.crypto.randomUUID()}`;
-  return name.startsWith(prefix) ? name : `${prefix}${name}`;
+  if (name.startsWith(prefix)) return name;
+  return `${prefix}${prefix.length + name.length <= mostChars ? name : await sha256(name)}`;
 }
 
 /** The id of the run that a caller starts under this key: the same for the same key, and nobody else's. */

@@ -98,6 +98,18 @@ describe('a run over HTTP', () => {
     expect(session).toMatchObject({ id: first.run.session, run: second.run.id, status: 'completed' });
   });
 
+  it('goes on in a session of a long name', async () => {
+    const sessionOf = async (session: string) => (await start('anna', { agent: 'desk', input: 'Hello.', session })).run.session;
+    const name = 'n'.repeat(200);
+    const session = await sessionOf(name);
+    expect(await sessionOf(name)).toBe(session);
+    expect(await sessionOf(session)).toBe(session);
+    expect(await sessionOf(`${name.slice(1)}m`)).not.toBe(session);
+    expect((await scene.as('anna', `/v1/sessions/${session}`)).status).toBe(200);
+    const listed = await (await scene.as('anna', `/v1/runs?session=${session}`)).json();
+    expect(listed.items).toHaveLength(3);
+  });
+
   it('goes on in a session of the user that the host began under another id, and in none of another user', async () => {
     for (const owner of ['anna', 'bert']) {
       await scene.runs.submit('desk', 'From elsewhere.', { id: `r-${owner}`, session: `ticket-${owner}`, owner });
