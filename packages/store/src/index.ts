@@ -1,4 +1,4 @@
-export { decideApproval, type GivenDecision, reopenApproval, scheduleApproval, settledDecision } from './approval-records.js';
+export { decideApproval, type GivenDecision, reopenApproval, scheduleApproval } from './approval-records.js';
 export {
   checkBatch,
   checkClaim,
@@ -53,6 +53,6 @@ export { type Derived, deriveAll, deriveRecords, type SessionStand } from './der
 export { type ExportOptions, exportSession, importSession, type SessionExport } from './export.js';
 export { type MemoryStoreOptions, memoryStore } from './memory.js';
 export type { LeftOutField, Redaction, RedactionCount, TextPlace } from './redact-contents.js';
-export { changedRun, isDue, isTimeCome, newRunRecord } from './run-records.js';
+export { changedRun, isDue, newRunRecord } from './run-records.js';
 export type { EncryptionKey, EncryptionOptions } from './sealing.js';
 export { Watchers } from './watchers.js';
