@@ -23,7 +23,7 @@ export interface Trial {
   readonly lives: readonly Life[];
   /** Starts one more worker process. */
   startWorker(wish?: Partial<WorkerWish> & Partial<Pick<ChildConfig, 'strike' | 'store' | 'chargeMs'>>): Life;
-  /** Decides on what people are asked, until the run has ended. `between` is called again and again meanwhile. Rejects after a minute. */
+  /** Decides on what people are asked, until the run has ended. `between` is called again and again meanwhile. Rejects after two minutes. */
   untilEnd(between?: () => Promise<void> | void): Promise<DurableResult>;
   /** Places that a process has come to, in order. */
   placesOf(life: Life): readonly string[];
@@ -31,8 +31,8 @@ export interface Trial {
   close(): Promise<void>;
 }
 
-const patienceMs = 60_000;
-export const defaultLeaseMs = 800;
+const patienceMs = 120_000;
+export const defaultLeaseMs = 1_500;
 
 /** Files of one trial. */
 export function filesOf(field: Field, name: string): ChildConfig['files'] {
@@ -120,11 +120,11 @@ async function decideAll({ runs, store, name, ledger }: Deciding): Promise<void>
   for (const { id, approval } of items) await runs.approvals.decide(id, decideOn(approval, events, ledger), { by: 'anna' });
 }
 
-/** Waits until something holds. Rejects after a minute. */
+/** Waits until something holds. Rejects after two minutes. */
 export async function until(what: string, holds: () => Promise<boolean> | boolean): Promise<void> {
   const deadline = Date.now() + patienceMs;
   while (!(await holds())) {
-    if (Date.now() > deadline) throw new Error(`waited for a minute: ${what}`);
+    if (Date.now() > deadline) throw new Error(`waited for two minutes: ${what}`);
     await sleep(10);
   }
 }
