@@ -76,9 +76,7 @@ function strikeAll(strikeRun: (wanted: Try) => Promise<Struck>, undisturbed: Str
   return forAll(tries, atOnce, async (wanted): Promise<Tried> => {
     try {
       const struck = await strikeRun(wanted);
-      // In a pair the second place may lie behind where the recovery ends; the first one is always there.
-      const missed = struck.strikes === 0 ? ['its place was not reached'] : [];
-      const flaws = [...missed, ...judge(struck, undisturbed)];
+      const flaws = judge(struck, undisturbed);
       return { strikes: wanted.strikes, died: struck.strikes, flaws, recovery: struck.places[1] ?? [] };
     } catch (thrown) {
       return { strikes: wanted.strikes, died: 0, flaws: [thrown instanceof Error ? thrown.message : String(thrown)], recovery: [] };
@@ -90,7 +88,10 @@ function row({ fault, where, tried, note }: Pick<Row, 'fault' | 'where' | 'note'
   const failures = tried.flatMap(({ strikes, flaws }) =>
     flaws.length === 0 ? [] : [`${strikes.map(({ at }) => at).join(', then ')}: ${flaws.join('; ')}`],
   );
-  return { fault, where, tried: tried.length, failures, note };
+  // How events come together in appends is a matter of time, so that the last of them may not be there. Not many of them.
+  const missed = tried.filter(({ died, flaws }) => died === 0 && flaws.length === 0).length;
+  if (missed > tried.length / 10) failures.push(`${missed} places were not reached`);
+  return { fault, where, tried: tried.length, failures, note: missed > 0 ? `${note}, ${missed} not reached` : note };
 }
 
 /** In the middle of an append the signal comes from another thread, up to two milliseconds later. */

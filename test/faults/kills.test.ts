@@ -50,7 +50,7 @@ describe('S214: a process that is killed with -9', () => {
 
   it('that is frozen where a tool was about to start makes no effect when it wakes', { timeout: 120_000 }, async () => {
     const strike = { at: 'start charge#1 stored', signal: 'SIGSTOP' } as const;
-    expect(await freeze({ field, name: 'frozen', strike, undisturbed })).toEqual({ flaws: [], heldLock: false });
+    expect(await freeze({ field, name: 'frozen', strike, undisturbed })).toEqual({ flaws: [], heldLock: false, isMissed: false });
   });
 
   it('is killed in recovery too', { timeout: 120_000 }, async () => {

@@ -77,19 +77,31 @@ function judgeRequests(ending: Ending, undisturbed: Ending): readonly string[] {
   const seen = new Set<number>();
   const processes = new Set<number>();
   let repeated = 0;
+  const lost = lostLeases(ending);
   for (const { turn, text, pid } of requests) {
     const isFirstOfProcess = !processes.has(pid);
     processes.add(pid);
     if (seen.has(turn)) {
       repeated += 1;
-      if (!isFirstOfProcess && !ending.isOneProcess) faults.push(`turn ${turn} was asked for again, and not as what was in flight`);
+      if (!isFirstOfProcess && !ending.isOneProcess && lost === 0)
+        faults.push(`turn ${turn} was asked for again, and not as what was in flight`);
     }
     seen.add(turn);
     if (text.replaceAll(ending.run, 'RUN') !== wanted.get(turn)) faults.push(`the request of turn ${turn} is another one`);
   }
-  if (repeated > ending.strikes) faults.push(`${repeated} requests were repeated after ${ending.strikes} strikes`);
+  if (repeated > ending.strikes + lost)
+    faults.push(`${repeated} requests were repeated after ${ending.strikes} strikes and ${lost} leases that were lost`);
   if (seen.size !== wanted.size) faults.push(`${seen.size} turns were asked for, not ${wanted.size}`);
   return faults;
+}
+
+/**
+ * How often the run was entered again without a strike and without a decision: on a machine that is too busy a living worker may not renew its lease
+ * in time. What is in flight is repeated then as after a strike.
+ */
+function lostLeases({ events, strikes }: Ending): number {
+  const entries = events.filter((event, index) => event.type === 'run.resume' && events[index + 1]?.type !== 'approval.resolve').length;
+  return Math.max(0, entries - strikes);
 }
 
 /** Ids of questions about calls that may have run: these are asked because of a strike alone. */
