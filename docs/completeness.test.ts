@@ -27,6 +27,7 @@ import * as reasoning from '@guardloop/reasoning';
 import * as server from '@guardloop/server';
 import * as store from '@guardloop/store';
 import * as storeConformance from '@guardloop/store/conformance';
+import * as storeKit from '@guardloop/store/kit';
 import * as storePostgres from '@guardloop/store-postgres';
 import * as storeRedis from '@guardloop/store-redis';
 import * as storeSqlite from '@guardloop/store-sqlite';
@@ -62,6 +63,7 @@ describe('the guides', () => {
       server,
       store,
       storeConformance,
+      storeKit,
       storePostgres,
       storeRedis,
       storeSqlite,

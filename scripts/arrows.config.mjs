@@ -70,18 +70,18 @@ const packages = {
   ],
   'store-sqlite': [
     String.raw`^packages/core/dist/(index|model)\.(d\.ts|js)$`,
-    String.raw`^packages/store/dist/(index|sql)\.(d\.ts|js)$`,
+    String.raw`^packages/store/dist/(index|kit|sql)\.(d\.ts|js)$`,
     'node_modules/(kysely|libsql)/',
     '^(fs|path)$',
   ],
   'store-postgres': [
     String.raw`^packages/core/dist/(index|model)\.(d\.ts|js)$`,
-    String.raw`^packages/store/dist/(index|sql)\.(d\.ts|js)$`,
+    String.raw`^packages/store/dist/(index|kit|sql)\.(d\.ts|js)$`,
     'node_modules/(kysely|pg|@types/pg)/',
   ],
   'store-redis': [
     String.raw`^packages/core/dist/(index|model)\.(d\.ts|js)$`,
-    String.raw`^packages/store/dist/index\.(d\.ts|js)$`,
+    String.raw`^packages/store/dist/(index|kit)\.(d\.ts|js)$`,
     'node_modules/ioredis/',
   ],
   durable: [

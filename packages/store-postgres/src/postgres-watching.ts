@@ -1,4 +1,4 @@
-import { Watchers } from '@guardloop/store';
+import { Watchers } from '@guardloop/store/kit';
 import type { Watching } from '@guardloop/store/sql';
 import type { ClientBase, Pool, PoolConfig } from 'pg';
 

@@ -1,6 +1,16 @@
 import type { Approval, Decision } from '@guardloop/core';
-import type { ApprovalQuery, ApprovalRecord, ApprovalRecords, Content, DecideOutcome, Page, Payload } from '@guardloop/store';
-import { decideApproval, pageSize, placeOf, readPlace, reopenApproval, scheduleApproval, writeName, writePlace } from '@guardloop/store';
+import type { ApprovalQuery, ApprovalRecord, ApprovalRecords, DecideOutcome, Page } from '@guardloop/store';
+import type { Content, Payload } from '@guardloop/store/kit';
+import {
+  decideApproval,
+  pageSize,
+  placeOf,
+  readPlace,
+  reopenApproval,
+  scheduleApproval,
+  writeName,
+  writePlace,
+} from '@guardloop/store/kit';
 import type { RedisContext } from './redis-context.js';
 import { payloadParameters, payloadReader } from './redis-context.js';
 import { scan } from './redis-lists.js';

@@ -1,5 +1,5 @@
 import { GuardloopError } from '@guardloop/core';
-import { readName, Watchers } from '@guardloop/store';
+import { readName, Watchers } from '@guardloop/store/kit';
 import { Redis } from 'ioredis';
 import type { ScriptName } from './redis-scripts.js';
 import { scripts } from './redis-scripts.js';

@@ -1,6 +1,6 @@
 import { GuardloopError } from '@guardloop/core';
-import type { Codec, Encoded } from '@guardloop/store';
-import { readName } from '@guardloop/store';
+import type { Codec, Encoded } from '@guardloop/store/kit';
+import { readName } from '@guardloop/store/kit';
 import type { RedisConnection, Reply } from './redis-connection.js';
 
 /** What all parts of a store work with. */

@@ -1,6 +1,7 @@
 import type { LogEvent } from '@guardloop/core';
-import type { ApprovalRecord, Encoded } from '@guardloop/store';
-import { checkBatch, deriveRecords, logConflict, placeOf, readName, writeName } from '@guardloop/store';
+import type { ApprovalRecord } from '@guardloop/store';
+import type { Encoded } from '@guardloop/store/kit';
+import { checkBatch, deriveRecords, logConflict, placeOf, readName, writeName } from '@guardloop/store/kit';
 import type { StoredApproval } from './redis-approvals.js';
 import { findUnsettled, writeApproval } from './redis-approvals.js';
 import type { RedisContext } from './redis-context.js';

@@ -1,5 +1,6 @@
 import type { JsonValue } from '@guardloop/core';
-import type { ClaimOptions, Content, Page, RunQuery, RunRecord, RunRecords, RunState } from '@guardloop/store';
+import type { ClaimOptions, Page, RunQuery, RunRecord, RunRecords, RunState } from '@guardloop/store';
+import type { Content } from '@guardloop/store/kit';
 import {
   changedRun,
   checkClaim,
@@ -12,7 +13,7 @@ import {
   readPlace,
   writeName,
   writePlace,
-} from '@guardloop/store';
+} from '@guardloop/store/kit';
 import type { Reply } from './redis-connection.js';
 import type { Fields, RedisContext } from './redis-context.js';
 import { fieldsOf, newIncarnation, payloadParameters, payloadReader } from './redis-context.js';

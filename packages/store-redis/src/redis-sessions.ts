@@ -1,5 +1,5 @@
 import type { Page, SessionQuery, SessionRecord, SessionRecords } from '@guardloop/store';
-import { checkId, checkTtl, pageSize, readName, readPlace, writeName, writePlace } from '@guardloop/store';
+import { checkId, checkTtl, pageSize, readName, readPlace, writeName, writePlace } from '@guardloop/store/kit';
 import type { Fields, RedisContext } from './redis-context.js';
 import { fieldsOf, newIncarnation } from './redis-context.js';
 import { scan } from './redis-lists.js';

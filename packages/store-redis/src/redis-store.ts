@@ -1,7 +1,8 @@
 import type { LogEvent } from '@guardloop/core';
 import { checkOptionNames, checkWholeNumber, optionFault } from '@guardloop/core/model';
-import type { CodecOptions, LiveText, Store } from '@guardloop/store';
-import { checkTtl, makeCodec, placeOf, writeName } from '@guardloop/store';
+import type { LiveText, Store } from '@guardloop/store';
+import type { CodecOptions } from '@guardloop/store/kit';
+import { checkTtl, makeCodec, placeOf, writeName } from '@guardloop/store/kit';
 import type { Redis } from 'ioredis';
 import { redisApprovals } from './redis-approvals.js';
 import type { RedisConnection } from './redis-connection.js';

@@ -1,7 +1,7 @@
 import { realpathSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { GuardloopError } from '@guardloop/core';
-import { Watchers } from '@guardloop/store';
+import { Watchers } from '@guardloop/store/kit';
 import type { SqlDatabase } from '@guardloop/store/sql';
 import type { SharedFileOptions } from './shared-file.js';
 import { SharedFile } from './shared-file.js';

@@ -1,8 +1,8 @@
 import { GuardloopError } from '@guardloop/core';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Codec, Encoded, Row } from './index.js';
-import { makeCodec, placeOf, readName, writeName } from './index.js';
+import type { Codec, Encoded, Row } from './kit.js';
+import { makeCodec, placeOf, readName, writeName } from './kit.js';
 
 const key = (id: string, byte = 1) => ({ id, key: new Uint8Array(32).fill(byte) });
 const place = placeOf('event', 'chat', 1);

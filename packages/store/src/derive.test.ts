@@ -1,8 +1,9 @@
 import { defineAgent, defineTool, resume, run } from '@guardloop/core';
 import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
-import type { SessionStand } from './index.js';
-import { deriveAll, deriveRecords, memoryStore } from './index.js';
+import { memoryStore } from './index.js';
+import type { SessionStand } from './kit.js';
+import { deriveAll, deriveRecords } from './kit.js';
 
 const openDoor = defineTool({
   name: 'open_door',
