@@ -1,7 +1,8 @@
 import type { JsonValue } from '@guardloop/core';
 import { describe, expectTypeOf, it } from 'vitest';
 import type { ApprovalRecord, DecideOutcome, SessionExport, SessionRecord, Store } from './index.js';
-import { exportSession, makeCodec, memoryStore } from './index.js';
+import { exportSession, memoryStore } from './index.js';
+import { makeCodec } from './kit.js';
 
 describe('types of a store', () => {
   const store = memoryStore();
