@@ -32,7 +32,7 @@ const faults: readonly Fault[] = [
   {
     name: 'kill-sqlite',
     all: () => killMatrix({ store: 'sqlite', pairs: 60 }),
-    ci: () => killMatrix({ store: 'sqlite', most: 44, pairs: 6 }),
+    ci: () => killMatrix({ store: 'sqlite', most: 40, pairs: 4 }),
   },
   {
     name: 'kill-plain',
