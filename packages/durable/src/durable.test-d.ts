@@ -33,21 +33,21 @@ test('what is submitted fits the agent and the queues', () => {
     },
     queues: { mail: { concurrency: 2 } },
   });
-  runs.submit('plain', 'Hi', { queue: 'mail' });
-  runs.submit('plain', 'Hi', { queue: 'default' });
-  runs.submit('own', 'Hi', { data: { id: 1 } });
+  void runs.submit('plain', 'Hi', { queue: 'mail' });
+  void runs.submit('plain', 'Hi', { queue: 'default' });
+  void runs.submit('own', 'Hi', { data: { id: 1 } });
   // @ts-expect-error no such agent
-  runs.submit('plane', 'Hi');
+  void runs.submit('plane', 'Hi');
   // @ts-expect-error no such queue
-  runs.submit('plain', 'Hi', { queue: 'male' });
+  void runs.submit('plain', 'Hi', { queue: 'male' });
   // @ts-expect-error the data is missing
-  runs.submit('own', 'Hi');
+  void runs.submit('own', 'Hi');
   // @ts-expect-error the data does not fit
-  runs.submit('own', 'Hi', { data: { id: 'one' } });
+  void runs.submit('own', 'Hi', { data: { id: 'one' } });
   // @ts-expect-error it takes none
-  runs.submit('plain', 'Hi', { data: { id: 1 } });
+  void runs.submit('plain', 'Hi', { data: { id: 1 } });
   // @ts-expect-error no such queue
-  runs.worker({ queues: ['male'] });
+  void runs.worker({ queues: ['male'] });
   expectTypeOf<Durable<{ plain: typeof plain }>>().toExtend<Omit<DurableClient, 'submit'>>();
 });
 
