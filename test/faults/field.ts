@@ -24,7 +24,12 @@ export async function openField(store: StoreKind, engineKind: EngineKind = 'embe
   const folder = mkdtempSync(join(tmpdir(), 'guardloop-faults-'));
   const removeFolder = (): void => rmSync(folder, { recursive: true, force: true });
   process.once('exit', removeFolder);
-  const closers: (() => Promise<void>)[] = [async () => removeFolder()];
+  const closers: (() => Promise<void>)[] = [
+    async () => {
+      process.removeListener('exit', removeFolder);
+      removeFolder();
+    },
+  ];
   const close = async (): Promise<void> => {
     for (const each of closers.reverse()) await each();
   };
