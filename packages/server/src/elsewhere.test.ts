@@ -6,6 +6,7 @@ import { defineAgent } from '@guardloop/core';
 import { durable } from '@guardloop/durable';
 import { memoryStore } from '@guardloop/store';
 import { say, scriptedModel } from '@guardloop/testing';
+import { Hono } from 'hono';
 import { expect, it } from 'vitest';
 import { anonymous, guardloopServer } from './index.js';
 
@@ -35,5 +36,23 @@ it('answers a Request with a Response, without a server around it', async () => 
   );
   expect(response.status).toBe(201);
   expect(await response.json()).toMatchObject({ agent: 'desk', state: 'queued' });
+  await runs.close();
+});
+
+it('as part of a larger app leaves the paths of others alone', async () => {
+  const runs = durable({ store: memoryStore(), agents: { desk } });
+  for (const prefix of ['/v1', '']) {
+    const app = new Hono();
+    app.route('/', guardloopServer({ runs, agents: { desk: {} }, authenticate: anonymous(), prefix }));
+    app.get('/page', (context) => context.html('<p>Hello.</p>'));
+    const theirs = await app.request('https://shop.example/page', { headers: { origin: 'https://other.example' } });
+    expect(theirs.status).toBe(200);
+    expect(theirs.headers.get('content-security-policy')).toBeNull();
+    expect(theirs.headers.get('cache-control')).toBeNull();
+    const ours = await app.request(`http://localhost${prefix}/runs`, { headers: { origin: 'https://other.example' } });
+    expect(ours.status).toBe(403);
+    expect(ours.headers.get('content-security-policy')).toContain("default-src 'none'");
+    expect((await app.request(`https://shop.example${prefix}/runs`)).status).toBe(421);
+  }
   await runs.close();
 });

@@ -40,15 +40,24 @@ export function guardloopServer<U extends Caller>(options: ServerOptions<U>): Ho
     secure(response.headers, settings);
     return response;
   });
-  app.notFound(() => new Problem('not-found').response());
-  app.use('*', async (context, next) => {
-    checkPlace(context.req.raw, settings);
-    await next();
-    secure(context.res.headers, settings);
+  app.notFound(() => {
+    const response = new Problem('not-found').response();
+    secure(response.headers, settings);
+    return response;
   });
-  if (settings.origins.length > 0) app.use('*', crossOrigin(settings.origins));
+  const watch = (path: string): void => {
+    app.use(path, async (context, next) => {
+      checkPlace(context.req.raw, settings);
+      await next();
+      secure(context.res.headers, settings);
+    });
+    if (settings.origins.length > 0) app.use(path, crossOrigin(settings.origins));
+  };
 
   const { prefix } = settings;
+  // What stands elsewhere in a larger app is not ours.
+  if (prefix !== '') watch(`${prefix}/*`);
+  else for (const path of [openApiPath, ...operations.map((made) => honoPath(made.path))]) watch(path);
   app.get(`${prefix}${openApiPath}`, () => json(document));
   allow(app, `${prefix}${openApiPath}`, ['GET']);
   // Path by path, as they stand: `/runs/stream` is no run.
