@@ -1,5 +1,5 @@
 // What clients see of runs, approvals and sessions. Everything that leaves goes through here.
-import type { Decision, JsonValue, LogEvent, RunEndEvent } from '@guardloop/core';
+import type { Decision, JsonValue, LogEvent, RunEndEvent, ToolEndEvent } from '@guardloop/core';
 import type { NumberedEvent, RunInfo } from '@guardloop/durable';
 import type { ApprovalRecord, SessionRecord } from '@guardloop/store';
 import type { ApprovalView, ClientEvent, OutcomeView, RunView, SessionView } from './views.js';
@@ -18,6 +18,10 @@ export interface Show {
 export const internalShow: Show = { tools: 'all', reasons: true, agents: true, system: true };
 
 export const showsTool = (show: Show, tool: string): boolean => show.tools === 'all' || (show.tools?.includes(tool) ?? false);
+
+/** Where a call was refused, its content says why. */
+export const showsContent = (show: Show, { tool, refusal }: Pick<ToolEndEvent, 'tool' | 'refusal'>): boolean =>
+  showsTool(show, tool) && (refusal === undefined || show.reasons === true);
 
 export function runView(run: RunInfo, show: Show): RunView {
   const { id, session, agent, state, status, createdAt, updatedAt, cancelling, trouble } = run;
@@ -131,7 +135,7 @@ export async function clientEvent({ event }: NumberedEvent, stance: EventStance)
         callId: event.callId,
         tool: event.tool,
         status: event.status,
-        ...(showsTool(show, event.tool) ? { content: event.content as JsonValue } : {}),
+        ...(showsContent(show, event) ? { content: event.content as JsonValue } : {}),
         ...child,
       };
     case 'approval.request': {

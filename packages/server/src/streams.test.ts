@@ -124,6 +124,38 @@ describe('a stream of a run', () => {
     }
   });
 
+  it('says why a call was refused only where reasons are shown, not where its tool is', async () => {
+    const look = defineTool({ name: 'look', description: 'Looks.', input: z.object({ at: z.string() }), execute: ({ at }) => `saw ${at}` });
+    const careful = defineGuardrail({
+      name: 'careful-eyes',
+      on: ['toolInput', 'toolOutput'],
+      check: (call) => (JSON.stringify(call.content).includes(call.surface === 'toolInput' ? 'sun' : 'moon') ? deny('is on the list') : allow()),
+    });
+    const looker = defineAgent({
+      name: 'looker',
+      instructions: '',
+      model: scriptedModel(({ turn }) => (turn <= 2 ? callTool('look', { at: turn === 1 ? 'sun' : 'moon' }) : say('Done.'))),
+      tools: [look],
+      guardrails: [careful],
+    });
+    const shown = await openScene({ looker }, { show: { tools: ['look'] }, protocols: ['ag-ui', 'ai-sdk'] });
+    const told = await openScene({ looker }, { show: { tools: ['look'], reasons: true } });
+    try {
+      const body = { agent: 'looker', input: 'Look.' };
+      const said = await (await shown.as('anna', '/v1/runs/stream', { body })).text();
+      expect(said).toContain('"status":"denied"');
+      expect(said).not.toMatch(/on the list|careful-eyes/);
+      const agUi = { threadId: 'a', runId: 'r', messages: [{ id: 'm', role: 'user', content: 'Look.' }] };
+      expect(await (await shown.as('anna', '/v1/ag-ui/looker', { body: agUi })).text()).not.toMatch(/on the list|careful-eyes/);
+      const chat = { id: 'b', messages: [{ id: 'm', role: 'user', parts: [{ type: 'text', text: 'Look.' }] }] };
+      expect(await (await shown.as('anna', '/v1/ai/looker', { body: chat })).text()).not.toMatch(/on the list|careful-eyes/);
+      expect(await (await told.as('anna', '/v1/runs/stream', { body })).text()).toMatch(/on the list/);
+    } finally {
+      await shown.close();
+      await told.close();
+    }
+  });
+
   it('says of a failure no more than that there was one', async () => {
     const broken = defineAgent({
       name: 'broken',

@@ -2,7 +2,7 @@
 import type { JsonValue } from '@guardloop/core';
 import type { DurableEvent } from '@guardloop/durable';
 import type { RunOutcome, Show } from '../show.js';
-import { outcomeView, showsTool } from '../show.js';
+import { outcomeView, showsContent, showsTool } from '../show.js';
 import type { AskedApproval, Translator } from './turns.js';
 import { callKey, callsToTell, isForFrontEnd, ShownTexts, seenId } from './turns.js';
 
@@ -178,7 +178,7 @@ export class AgUiTranslator implements Translator<AgUiEvent> {
   #result(callId: string, end: Extract<DurableEvent, { readonly type: 'tool.end' }>): readonly AgUiEvent[] {
     const { root, show } = this.#run;
     const toolCallId = callKey(root, callId);
-    const content = showsTool(show, end.tool)
+    const content = showsContent(show, end)
       ? typeof end.content === 'string'
         ? end.content
         : JSON.stringify(end.content)

@@ -2,7 +2,7 @@
 import type { Approval, JsonValue, RecordedCall, ToolEndEvent } from '@guardloop/core';
 import type { DurableEvent } from '@guardloop/durable';
 import type { RunOutcome, Show } from '../show.js';
-import { outcomeView, showsTool } from '../show.js';
+import { outcomeView, showsContent, showsTool } from '../show.js';
 import type { AskedApproval, Translator } from './turns.js';
 import { callKey, callsToTell, isForFrontEnd, ShownTexts, seenId } from './turns.js';
 
@@ -160,9 +160,10 @@ export class UiMessageTranslator implements Translator<UiChunk> {
     const begun = this.#agentCalls.get(event.callId);
     return [...(begun === undefined ? [] : [begun]), ...this.#ended(event)];
   }
-  #ended({ run, callId, tool, status, content }: ToolEndEvent): readonly UiChunk[] {
+  #ended(event: ToolEndEvent): readonly UiChunk[] {
+    const { run, callId, status, content } = event;
     const toolCallId = callKey(run, callId);
-    const isShown = showsTool(this.#run.show, tool);
+    const isShown = showsContent(this.#run.show, event);
     if (status === 'ok')
       return [{ type: 'tool-output-available', toolCallId, output: isShown ? content : { status }, dynamic: true, providerExecuted: true }];
     if (status === 'rejected') return [{ type: 'tool-output-denied', toolCallId }];
