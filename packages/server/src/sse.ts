@@ -20,7 +20,8 @@ export const sseText = ({ event, id, data }: SseMessage): string =>
 
 /**
  * The messages as a response. `messages` is taken from only as fast as it is read; when the client leaves, or `maxMs` are over, its
- * `return` is called and `signal` aborted. An iterator that throws breaks the connection off, so that the client comes back.
+ * `return` is called and `signal` aborted. Who then reads nothing for `heartbeatMs` is cut off. An iterator that throws breaks the connection
+ * off, so that the client comes back.
  */
 export function sseResponse(make: (signal: AbortSignal) => AsyncIterable<SseMessage>, options: SseOptions): Response {
   const { heartbeatMs, maxMs, headers = {}, onEnd } = options;
@@ -29,6 +30,7 @@ export function sseResponse(make: (signal: AbortSignal) => AsyncIterable<SseMess
   let iterator: AsyncIterator<SseMessage> | undefined;
   let next: Promise<IteratorResult<SseMessage>> | undefined;
   let life: ReturnType<typeof setTimeout> | undefined;
+  let stuck: ReturnType<typeof setTimeout> | undefined;
   let isOver = false;
   const over = (): void => {
     if (isOver) return;
@@ -41,10 +43,15 @@ export function sseResponse(make: (signal: AbortSignal) => AsyncIterable<SseMess
   };
   const body = new ReadableStream<Uint8Array>(
     {
-      start() {
-        life = setTimeout(over, maxMs);
+      start(out) {
+        life = setTimeout(() => {
+          over();
+          // Whoever reads sees the end; for one who does not, the connection would stay for ever.
+          stuck = setTimeout(() => out.error(new Error('The stream was not read to its end.')), heartbeatMs);
+        }, maxMs);
       },
       async pull(out) {
+        clearTimeout(stuck);
         try {
           iterator ??= make(controller.signal)[Symbol.asyncIterator]();
           next ??= iterator.next();
@@ -53,15 +60,20 @@ export function sseResponse(make: (signal: AbortSignal) => AsyncIterable<SseMess
           next = undefined;
           if (came === 'aborted' || came.done === true) {
             over();
+            clearTimeout(stuck);
             return out.close();
           }
           out.enqueue(encoder.encode(sseText(came.value)));
         } catch (thrown) {
           over();
+          clearTimeout(stuck);
           out.error(thrown);
         }
       },
-      cancel: over,
+      cancel() {
+        clearTimeout(stuck);
+        over();
+      },
     },
     // Nothing is taken before somebody reads.
     { highWaterMark: 0 },

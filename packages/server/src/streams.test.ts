@@ -1,3 +1,5 @@
+import type { Socket } from 'node:net';
+import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { allow, defineAgent, defineGuardrail, defineTool, deny } from '@guardloop/core';
 import { callTool, say, scriptedModel } from '@guardloop/testing';
@@ -247,6 +249,27 @@ describe('a stream of a run', () => {
       expect(textOf(reader)).toBe(long.join(''));
     } finally {
       for (const controller of controllers) controller.abort();
+      await scene.close();
+    }
+  });
+
+  it('is cut off after its time from a client that does not read', async () => {
+    const long = Array.from({ length: 60 }, (_, index) => `${index}`.repeat(60_000));
+    const talker = defineAgent({ name: 'talker', instructions: '', model: scriptedModel([say(long)]) });
+    const scene = await openScene({ talker }, { maxStreamMs: 200, heartbeatMs: 100 });
+    try {
+      const run = await (await scene.as('anna', '/v1/runs', { body: { agent: 'talker', input: 'Talk.' } })).json();
+      await scene.settled(run.id);
+      const closed = new Promise<true>((resolve) => {
+        scene.server.once('connection', (socket: Socket) => socket.once('close', () => resolve(true)));
+      });
+      const client = connect(scene.port, '127.0.0.1').pause();
+      client.on('error', () => undefined);
+      client.write(`GET /v1/runs/${run.id}/events HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer anna\r\n\r\n`);
+      expect(await Promise.race([closed, delay(3_000, false)])).toBe(true);
+      client.destroy();
+      expect(scene.errors).toEqual([]);
+    } finally {
       await scene.close();
     }
   });

@@ -20,6 +20,7 @@ export function personOf(request: Request): Person | undefined {
 export interface Scene {
   readonly url: string;
   readonly port: number;
+  readonly server: ReturnType<typeof serve>;
   readonly store: Store;
   readonly runs: ReturnType<typeof durable>;
   readonly errors: unknown[];
@@ -63,6 +64,7 @@ export async function openScene(
   return {
     url,
     port,
+    server,
     store,
     runs,
     errors,
