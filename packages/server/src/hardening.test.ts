@@ -222,6 +222,7 @@ describe('pages of others', () => {
       { origin: `http://127.0.0.1:${scene.port + 1}` },
       { 'sec-fetch-site': 'cross-site' },
       { 'sec-fetch-site': 'same-site' },
+      { origin: 'https://127.0.0.1', 'sec-fetch-site': 'cross-site' },
     ] as Readonly<Record<string, string>>[]) {
       const write = await raw(
         `${head([...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), 'Content-Type: application/json', 'Content-Length: 33'])}{"agent":"desk","input":"Hello."} `,

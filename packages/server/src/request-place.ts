@@ -28,9 +28,11 @@ export function checkPlace(request: Request, { hosts, origins }: Pick<Settings<C
   const host = request.headers.get('host') ?? new URL(request.url).host;
   if (hosts !== undefined && !hosts.includes(hostOf(`http://${host}`) ?? '')) throw new Problem('wrong-host');
   const origin = request.headers.get('origin');
-  if (origin !== null && !origins.includes(origin) && !isSameHost(origin, host)) throw new Problem('not-from-here');
+  if (origin !== null && origins.includes(origin)) return;
+  if (origin !== null && !isSameHost(origin, host)) throw new Problem('not-from-here');
+  // Of a page of the same name under another scheme this alone tells.
   const site = request.headers.get('sec-fetch-site');
-  if (origin === null && (site === 'cross-site' || site === 'same-site')) throw new Problem('not-from-here');
+  if (site === 'cross-site' || site === 'same-site') throw new Problem('not-from-here');
 }
 
 function isSameHost(origin: string, host: string): boolean {
