@@ -116,6 +116,44 @@ describe('what is of another user', () => {
   });
 });
 
+describe('a page for who has no tenant', () => {
+  it('neither shows nor names what belongs to one of the same name in a tenant', async () => {
+    const mixed = await openScene({ clerk }, { authorize: ({ action }) => (action === 'tenant.list' ? true : undefined) });
+    try {
+      const start = async (person: string, session: string): Promise<string> => {
+        const { id } = await (await mixed.as(person, '/v1/runs', { body: { agent: 'clerk', input: 'Hello.', session } })).json();
+        await mixed.settled(id);
+        return id;
+      };
+      const theirs = [await start('anna', 'first')];
+      for (const session of ['a', 'b', 'c']) await start('anna@shop', session);
+      theirs.unshift(await start('anna', 'last'));
+      for (const session of ['d', 'e', 'f']) await start('anna@shop', session);
+      const foreign = (await mixed.store.sessions.list({ tenant: 'shop' })).items.map(({ id }) => id);
+      expect(foreign).toHaveLength(6);
+      for (const list of ['runs', 'approvals', 'sessions'])
+        for (const scope of ['own', 'tenant'])
+          for (const limit of [1, 2, 3, 5, 8]) {
+            const got: { readonly id: string; readonly run: string }[] = [];
+            for (let after = ''; ; ) {
+              const page = await (await mixed.as('anna', `/v1/${list}?scope=${scope}&limit=${limit}${after}`)).json();
+              got.push(...page.items);
+              if (page.next === undefined) break;
+              expect(foreign.filter((id) => Buffer.from(page.next, 'base64url').includes(id))).toEqual([]);
+              expect(page.items).not.toEqual([]);
+              after = `&after=${page.next}`;
+            }
+            const runs = got.map(({ id, run }) => (list === 'runs' ? id : run));
+            expect(list === 'approvals' ? runs.reverse() : runs, `${list} ${scope} ${limit}`).toEqual(theirs);
+            const nobody = await (await mixed.as('nobody', `/v1/${list}?limit=${limit}`)).json();
+            expect(nobody).toEqual({ items: [] });
+          }
+    } finally {
+      await mixed.close();
+    }
+  });
+});
+
 describe('who does not say who they are', () => {
   it.each(routes)('gets nothing: %s', async (_name, paths, { method, body }) => {
     const response = await fetch(`${scene.url}${paths()[0]}`, {

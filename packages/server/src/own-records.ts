@@ -1,7 +1,7 @@
 // Finding what a caller names. What is another's is not there: same answer, same one look.
 import { GuardloopError } from '@guardloop/core';
 import type { RunInfo } from '@guardloop/durable';
-import type { ApprovalRecord, Page, SessionRecord } from '@guardloop/store';
+import type { ApprovalRecord, Page, PageQuery, SessionRecord } from '@guardloop/store';
 import type { Caller } from './caller.js';
 import { isOfTenant, isOwn, mayCaller } from './caller.js';
 import type { Call } from './operation.js';
@@ -44,7 +44,7 @@ export async function belongingOf<U extends Caller>(
 }
 
 /** A place to go on from that no page gave is the client's fault. */
-export async function pageOf<T>(asked: Promise<Page<T>>): Promise<Page<T>> {
+async function pageOf<T>(asked: Promise<Page<T>>): Promise<Page<T>> {
   try {
     return await asked;
   } catch (thrown) {
@@ -54,7 +54,38 @@ export async function pageOf<T>(asked: Promise<Page<T>>): Promise<Page<T>> {
   }
 }
 
-/** A store takes a tenant that is left out for any tenant. */
-export function withinScope<T extends RunInfo | ApprovalRecord | SessionRecord>(page: Page<T>, caller: Caller, scope: Scope): Page<T> {
-  return { ...page, items: page.items.filter((item) => (scope === 'tenant' ? isOfTenant(item, caller) : isOwn(item, caller))) };
+interface Listing<Q extends PageQuery, T> {
+  readonly query: Q;
+  readonly list: (query: Q) => Promise<Page<T>>;
+  readonly scope: Scope;
+}
+/**
+ * A page of what is theirs. A store takes a tenant that is left out for any tenant: what is another's is left out here, and `next`, which holds
+ * the id of the item before it, is never made of it, nor given where nothing of theirs follows.
+ */
+export async function pageWithin<Q extends PageQuery, T extends RunInfo | ApprovalRecord | SessionRecord>(
+  { caller }: { readonly caller: Caller },
+  { query, list, scope }: Listing<Q, T>,
+): Promise<Page<T>> {
+  const isTheirs = (item: T): boolean => (scope === 'tenant' ? isOfTenant(item, caller) : isOwn(item, caller));
+  let asked = query;
+  for (;;) {
+    const { items, next } = await pageOf(list(asked));
+    const last = items.findLastIndex(isTheirs);
+    if (next === undefined) return { items: items.filter(isTheirs) };
+    if (last === items.length - 1) {
+      const theirs = items.filter(isTheirs);
+      return (await follows({ query: { ...query, after: next }, list, scope }, isTheirs)) ? { items: theirs, next } : { items: theirs };
+    }
+    asked = last === -1 ? { ...asked, after: next } : { ...asked, limit: last + 1 };
+  }
+}
+
+async function follows<Q extends PageQuery, T>({ query, list }: Listing<Q, T>, isTheirs: (item: T) => boolean): Promise<boolean> {
+  for (let { after } = query; after !== undefined; ) {
+    const { items, next }: Page<T> = await list({ ...query, after });
+    if (items.some(isTheirs)) return true;
+    after = next;
+  }
+  return false;
 }

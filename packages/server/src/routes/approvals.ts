@@ -5,7 +5,7 @@ import type { Decided } from '../decide.js';
 import { decideFor } from '../decide.js';
 import type { Call, Operation } from '../operation.js';
 import { json, operation } from '../operation.js';
-import { belongingOf, pageOf, seenApproval, withinScope } from '../own-records.js';
+import { belongingOf, pageWithin, seenApproval } from '../own-records.js';
 import { Problem } from '../problem.js';
 import { approvalIdSchema, approvalSchema, approvalsPageSchema, approvalsQuerySchema, decidedSchema, decideSchema } from '../schemas.js';
 import { approvalView } from '../show.js';
@@ -24,8 +24,11 @@ export function approvalOperations<U extends Caller>(): readonly Operation<U>[] 
       handle: async (call) => {
         const { settings, caller, show } = call;
         const { scope, ...query } = call.query;
-        const page = await pageOf(settings.runs.approvals.list({ ...query, ...(await belongingOf(call, scope, 'approvals')) }));
-        const { items, next } = withinScope(page, caller, scope);
+        const { items, next } = await pageWithin(call, {
+          query: { ...query, ...(await belongingOf(call, scope, 'approvals')) },
+          list: (asked) => settings.runs.approvals.list(asked),
+          scope,
+        });
         const views: ApprovalView[] = [];
         for (const approval of items) {
           if (!(await mayCaller(settings.authorize, { action: 'approval.read', approval }, caller))) continue;

@@ -5,7 +5,7 @@ import { runId } from '../ids.js';
 import type { Call, Operation } from '../operation.js';
 import { json, operation } from '../operation.js';
 import { outcomeOf } from '../outcome.js';
-import { belongingOf, pageOf, seenRun, withinScope } from '../own-records.js';
+import { belongingOf, pageWithin, seenRun } from '../own-records.js';
 import { Problem } from '../problem.js';
 import { placeOf, runStream } from '../run-stream.js';
 import type { StartBody } from '../schemas.js';
@@ -88,8 +88,11 @@ export function runOperations<U extends Caller>(): readonly Operation<U>[] {
       answers: { 200: { description: 'Some of them.', schema: runsPageSchema } },
       handle: async (call) => {
         const { scope, ...query } = call.query;
-        const page = await pageOf(call.settings.runs.list({ ...query, ...(await belongingOf(call, scope, 'runs')) }));
-        const { items, next } = withinScope(page, call.caller, scope);
+        const { items, next } = await pageWithin(call, {
+          query: { ...query, ...(await belongingOf(call, scope, 'runs')) },
+          list: (asked) => call.settings.runs.list(asked),
+          scope,
+        });
         return json({ items: items.map((run) => runView(run, call.show)), ...(next === undefined ? {} : { next }) });
       },
     }),

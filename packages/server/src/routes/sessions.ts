@@ -2,7 +2,7 @@ import type { z } from 'zod';
 import type { Caller } from '../caller.js';
 import type { Operation } from '../operation.js';
 import { json, operation } from '../operation.js';
-import { belongingOf, ownSession, pageOf, withinScope } from '../own-records.js';
+import { belongingOf, ownSession, pageWithin } from '../own-records.js';
 import { Problem } from '../problem.js';
 import { nameSchema, sessionSchema, sessionsPageSchema, sessionsQuerySchema } from '../schemas.js';
 import { sessionView } from '../show.js';
@@ -19,8 +19,11 @@ export function sessionOperations<U extends Caller>(): readonly Operation<U>[] {
       answers: { 200: { description: 'Some of them.', schema: sessionsPageSchema } },
       handle: async (call) => {
         const { scope, ...query } = call.query;
-        const page = await pageOf(call.settings.runs.store.sessions.list({ ...query, ...(await belongingOf(call, scope, 'sessions')) }));
-        const { items, next } = withinScope(page, call.caller, scope);
+        const { items, next } = await pageWithin(call, {
+          query: { ...query, ...(await belongingOf(call, scope, 'sessions')) },
+          list: (asked) => call.settings.runs.store.sessions.list(asked),
+          scope,
+        });
         return json({ items: items.map((session) => sessionView(session, call.show)), ...(next === undefined ? {} : { next }) });
       },
     }),
