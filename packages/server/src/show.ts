@@ -19,9 +19,9 @@ export const internalShow: Show = { tools: 'all', reasons: true, agents: true, s
 
 export const showsTool = (show: Show, tool: string): boolean => show.tools === 'all' || (show.tools?.includes(tool) ?? false);
 
-/** Where a call was refused, its content says why. */
-export const showsContent = (show: Show, { tool, refusal }: Pick<ToolEndEvent, 'tool' | 'refusal'>): boolean =>
-  showsTool(show, tool) && (refusal === undefined || show.reasons === true);
+/** Where a call was refused, by a guardrail or in an agent used as a tool, its content says why. */
+export const showsContent = (show: Show, { tool, refusal, errorClass }: Pick<ToolEndEvent, 'tool' | 'refusal' | 'errorClass'>): boolean =>
+  showsTool(show, tool) && ((refusal === undefined && errorClass !== 'denied') || show.reasons === true);
 
 export function runView(run: RunInfo, show: Show): RunView {
   const { id, session, agent, state, status, createdAt, updatedAt, cancelling, trouble } = run;

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { allow, defineAgent, defineGuardrail, defineTool, deny } from '@guardloop/core';
+import { allow, asTool, defineAgent, defineGuardrail, defineTool, deny } from '@guardloop/core';
 import { callTool, say, scriptedModel } from '@guardloop/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -131,7 +131,8 @@ describe('a stream of a run', () => {
     const careful = defineGuardrail({
       name: 'careful-eyes',
       on: ['toolInput', 'toolOutput'],
-      check: (call) => (JSON.stringify(call.content).includes(call.surface === 'toolInput' ? 'sun' : 'moon') ? deny('is on the list') : allow()),
+      check: (call) =>
+        JSON.stringify(call.content).includes(call.surface === 'toolInput' ? 'sun' : 'moon') ? deny('is on the list') : allow(),
     });
     const looker = defineAgent({
       name: 'looker',
@@ -155,6 +156,36 @@ describe('a stream of a run', () => {
     } finally {
       await shown.close();
       await told.close();
+    }
+  });
+
+  it('says why an agent used as a tool was refused only where reasons are shown', async () => {
+    const polite = defineGuardrail({
+      name: 'polite-words',
+      on: ['output'],
+      check: ({ content }) => (content.includes('stupid') ? deny('says the word with s') : allow()),
+    });
+    const clerk = defineAgent({ name: 'clerk', instructions: '', model: scriptedModel(() => say('stupid')), guardrails: [polite] });
+    const asking = defineAgent({
+      name: 'asking',
+      instructions: '',
+      model: scriptedModel(({ turn }) => (turn === 1 ? callTool('ask', { input: 'Say it.' }) : say('Done.'))),
+      tools: [asTool(clerk, { name: 'ask', description: 'Asks.' })],
+    });
+    const shown = await openScene({ asking }, { show: { tools: 'all' }, protocols: ['ag-ui', 'ai-sdk'] });
+    try {
+      const messages = [{ id: 'm', role: 'user', content: 'Ask.', parts: [{ type: 'text', text: 'Ask.' }] }];
+      for (const [path, body] of [
+        ['/v1/runs/stream', { agent: 'asking', input: 'Ask.' }],
+        ['/v1/ag-ui/asking', { threadId: 'a', runId: 'r', messages }],
+        ['/v1/ai/asking', { id: 'b', messages }],
+      ] as const) {
+        const said = await (await shown.as('anna', path, { body })).text();
+        expect(said).toContain('Done.');
+        expect(said).not.toMatch(/word with s|polite-words/);
+      }
+    } finally {
+      await shown.close();
     }
   });
 
