@@ -5,7 +5,7 @@ import type { ApprovalRecord, Belonging } from '@guardloop/store';
 
 /** Who calls, as `authenticate` says. The same user name in two tenants is two users. */
 export interface Caller {
-  /** 1 to 200 characters. Recorded as the owner of what they start, and as who decided. */
+  /** A line of 1 to 200 characters. Recorded as the owner of what they start, and as who decided. */
   readonly user: string;
   readonly tenant?: string | undefined;
 }
@@ -36,10 +36,12 @@ export function anonymous(user = 'local'): Authenticate<Caller> {
 }
 export const isAnonymous = (authenticate: object): boolean => Object.hasOwn(authenticate, local);
 
-/** Undefined where the answer names nobody: callers without a name could not be told apart. */
+const control = /\p{Cc}|\p{Cs}|\u2028|\u2029/u;
+
+/** Undefined where the answer names nobody: callers without a name, of a line that every store can carry, could not be told apart. */
 export function checkedCaller<U extends Caller>(caller: U | undefined): U | undefined {
   if (typeof caller !== 'object' || caller === null) return undefined;
-  const isName = (name: unknown): boolean => typeof name === 'string' && name.length > 0 && name.length <= 200;
+  const isName = (name: unknown): boolean => typeof name === 'string' && name.trim() !== '' && name.length <= 200 && !control.test(name);
   return isName(caller.user) && (caller.tenant === undefined || isName(caller.tenant)) ? caller : undefined;
 }
 

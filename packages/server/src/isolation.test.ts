@@ -175,6 +175,11 @@ describe('who does not say who they are', () => {
       () => ({ user: 7 }),
       () => ({ user: 'a'.repeat(201) }),
       () => ({ user: 'anna', tenant: '' }),
+      () => ({ user: ' ' }),
+      () => ({ user: 'an\nna' }),
+      () => ({ user: 'anna\u0000' }),
+      () => ({ user: 'anna\ud800' }),
+      () => ({ user: 'anna', tenant: '\u2028' }),
       () => true,
       () => null,
     ];
