@@ -95,7 +95,8 @@ export function otel(options: OtelOptions = {}): Telemetry {
       },
       traceLog(log: Log, given: RunPlace = {}): void {
         const place = readPlace('telemetry.traceLog(…)', given, true);
-        if (!Array.isArray((log as Partial<Log> | null)?.events))
+        const events: unknown = (log as Partial<Log> | null)?.events;
+        if (!Array.isArray(events) || !events.every((event) => typeof event === 'object' && event !== null))
           invalid('telemetry.traceLog(…)', 'the first argument is no log. Give `result.log`.');
         const past = new Follower(settings);
         for (const event of log.events) past.tell(event, place);

@@ -76,6 +76,7 @@ describe('traceLog', () => {
   it('refuses what is no log', () => {
     const { telemetry } = inMemory();
     expect(() => telemetry.traceLog(undefined as never)).toThrow('no log');
+    expect(() => telemetry.traceLog({ version: 1, events: [null] } as never)).toThrow('no log');
     expect(() => telemetry.traceLog({ version: 1, events: [] }, { trace: 'x' } as never)).toThrow('there is no option trace');
   });
 });
