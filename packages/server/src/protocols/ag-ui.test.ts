@@ -165,6 +165,12 @@ describe('a client of AG-UI', () => {
       await expect(forged.runAgent(answer(`${interrupt?.id.split('#')[0]}#${'0'.repeat(64)}`))).rejects.toThrow(/422/);
       await expect(forged.runAgent(answer('rnobody/p1'))).rejects.toThrow(/404/);
       const before = paid.length;
+      const both = [true, false].map((approved) => ({
+        interruptId: interrupt?.id ?? '',
+        status: 'resolved' as const,
+        payload: { approved },
+      }));
+      await expect(forged.runAgent({ resume: both })).rejects.toThrow(/400/);
       expect(textsOf(await agent.runAgent(answer(interrupt?.id ?? '')))).toEqual([
         ['tool', '{"status":"ok"}'],
         ['assistant', 'Settled.'],

@@ -95,7 +95,7 @@ export interface FrontEndAnswer {
 }
 
 /**
- * Records the answers. They must all be of runs of this session. Gives the run that goes on, and behind what it does. Throws
+ * Records the answers; none of them where one answers what was not asked, or twice. They must all be of runs of this session. Gives the run that goes on, and behind what it does. Throws
  * problems; an answer that was recorded before, the same, is no fault.
  */
 export async function decideAll<U extends Caller>(call: Call<U>, session: string, answers: readonly FrontEndAnswer[]): Promise<Leg> {
@@ -108,6 +108,8 @@ export async function decideAll<U extends Caller>(call: Call<U>, session: string
     if (read === undefined || record === undefined || record.session !== session) throw new Problem('not-found');
     run ??= record.run;
     if (record.run !== run) throw new Problem('bad-body', { detail: 'The approvals are of more than one run.' });
+    if (given.some(({ id }) => id === read.id)) throw new Problem('bad-body', { detail: 'An approval is answered twice.' });
+    if (record.approval.digest !== read.digest) throw new Problem('altered');
     given.push({ ...read, decision });
   }
   const before = await runs.store.sessions.get(session);
