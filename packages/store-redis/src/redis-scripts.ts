@@ -316,28 +316,42 @@ local function isHeld(run)
 end
 local function isTimeCome(run) return tonumber(run.dueAt) <= math.max(now, tonumber(run.updatedAt)) end
 local function begun(run) return tonumber(run.token) > 0 end
-local function isNext(run, id)
-  local others, waiting = {}, false
-  for _, other in ipairs(redis.call('ZRANGE', key('open', run.session), 0, -1)) do
-    if other ~= id then
-      local found = fields(key('run', other))
-      if found.state then
-        others[#others + 1] = found
-        if found.state == 'waiting' then waiting = true end
-      end
+local seen = { 'state', 'session', 'token', 'position', 'abandons', 'leaseUntil', 'dueAt', 'updatedAt', 'priority' }
+local function look(id)
+  local values, run = redis.call('HMGET', key('run', id), unpack(seen)), {}
+  for at, field in ipairs(seen) do if values[at] then run[field] = values[at] end end
+  return run
+end
+
+local stands = {}
+local function standOf(session)
+  local stand = stands[session]
+  if stand then return stand end
+  stand = { isHeld = false, isWaiting = false, begun = math.huge, abandoning = math.huge, due = math.huge }
+  stands[session] = stand
+  for _, id in ipairs(redis.call('ZRANGE', key('open', session), 0, -1)) do
+    local run = look(id)
+    local position = tonumber(run.position or '0')
+    if not run.state then -- evicted
+    elseif run.state == 'waiting' then stand.isWaiting = true
+    elseif run.state == 'running' and isHeld(run) then
+      stand.isHeld = true
+      return stand
+    elseif begun(run) then stand.begun = math.min(stand.begun, position)
+    elseif isTimeCome(run) then
+      stand.due = math.min(stand.due, position)
+      if run.abandons == '1' then stand.abandoning = math.min(stand.abandoning, position) end
     end
   end
-  for _, other in ipairs(others) do
-    if other.state == 'waiting' then
-      if run.abandons ~= '1' then return false end
-    elseif other.state == 'running' and isHeld(other) then return false
-    else
-      local before
-      if begun(other) == begun(run) then before = tonumber(other.position) < tonumber(run.position) else before = begun(other) end
-      if before and (begun(other) or (isTimeCome(other) and (other.abandons == '1' or not waiting))) then return false end
-    end
-  end
-  return true
+  return stand
+end
+local function isNext(run)
+  local stand, position = standOf(run.session), tonumber(run.position)
+  if stand.isHeld or (stand.isWaiting and run.abandons ~= '1') then return false end
+  if begun(run) then return stand.begun >= position end
+  local first = stand.due
+  if stand.isWaiting then first = stand.abandoning end
+  return stand.begun == math.huge and first >= position
 end
 
 local function promote(queue)
@@ -379,7 +393,7 @@ for at = 7, 6 + queues * 3, 3 do
   if limit == '' or redis.call('ZCARD', key('held', queue)) < tonumber(limit) then
     local function isAsked(tenant, agent) return (not only or agents[agent]) and hasRoom(queue, tenant, tenantLimit) end
     local function consider(id, run)
-      if not isNext(run, id) then return false end
+      if not isNext(run) then return false end
       if isBetter(run, id) then best, bestId = run, id end
       return true
     end
@@ -399,7 +413,7 @@ for at = 7, 6 + queues * 3, 3 do
           local second = string.find(member, '\\0', first + 1, true)
           if isAsked(string.sub(member, first + 1, second - 1), string.sub(member, second + 1)) then
             local id = string.sub(member, 18, first - 1)
-            local run = fields(key('run', id))
+            local run = look(id)
             if not run.state then
               redis.call('ZREM', key('ready', queue), member)
               place = place - 1
@@ -416,6 +430,7 @@ end
 if not best then return false end
 
 local name = key('run', bestId)
+best = fields(name)
 local events = tonumber(redis.call('HGET', key('session', best.session), 'events') or '0')
 local attempts = tonumber(best.attempts) + 1
 if begun(best) and events > tonumber(best.eventsAtClaim) then attempts = 1 end

@@ -85,11 +85,17 @@ function claimable(tables: MemoryTables, { queues, agents, run }: ClaimOptions):
   const now = tables.now();
   const limits = new Map(queues.map((queue) => [queue.queue, queue]));
   const rows = run === undefined ? [...tables.runs.values()] : [tables.runs.get(run)].filter((row) => row !== undefined);
+  const stands = new Map<string, SessionStand>();
+  const standIn = (session: string): SessionStand => {
+    const stand = stands.get(session) ?? standOf(tables, session, now);
+    stands.set(session, stand);
+    return stand;
+  };
   const live = [...tables.runs.values()].filter(({ record }) => record.lease !== undefined && isHeld(record, now));
   return rows
     .filter(({ record }) => isDue(record, now) && (agents === undefined || agents.includes(record.agent)))
     .filter(({ record }) => hasRoom(limits.get(record.queue), live, record))
-    .filter((row) => tables.session(row.record.session) !== undefined && isNext(tables, row, now))
+    .filter((row) => tables.session(row.record.session) !== undefined && isNext(standIn(row.record.session), row))
     .sort((left, right) => {
       const [a, b] = [left.record, right.record];
       return a.priority - b.priority || a.dueAt - b.dueAt || (a.id < b.id ? -1 : 1);
@@ -103,19 +109,40 @@ function hasRoom(limits: QueueLimits | undefined, live: readonly RunRow[], { que
   return inQueue.length < concurrency && inQueue.filter(({ record }) => record.tenant === tenant).length < tenantConcurrency;
 }
 
+/** What of a session's runs goes before others: orders, `Infinity` for none. */
+interface SessionStand {
+  readonly isHeld: boolean;
+  readonly isWaiting: boolean;
+  /** The first that has begun, waiting ones left out. */
+  readonly begun: number;
+  /** The first that has not begun and whose time has come. */
+  readonly due: number;
+  /** The first of these that `abandons`. */
+  readonly abandoning: number;
+}
+
+function standOf(tables: MemoryTables, session: string, now: number): SessionStand {
+  const open = [...(tables.session(session)?.runs ?? [])]
+    .flatMap((id) => tables.runs.get(id) ?? [])
+    .filter(({ record }) => record.state !== 'ended');
+  const first = (rows: readonly RunRow[]): number => rows.reduce((least, { order }) => Math.min(least, order), Number.POSITIVE_INFINITY);
+  const free = open.filter(({ record }) => record.state !== 'waiting' && !isHeld(record, now));
+  const due = free.filter(({ token, record }) => token === 0 && isTimeCome(record, now));
+  return {
+    isHeld: open.some(({ record }) => isHeld(record, now)),
+    isWaiting: open.some(({ record }) => record.state === 'waiting'),
+    begun: first(free.filter(({ token }) => token > 0)),
+    due: first(due),
+    abandoning: first(due.filter(({ record }) => record.abandons)),
+  };
+}
+
 /**
  * Whether no other run of its session goes before it. One that has begun goes before one that has not; else the order of creation counts. A
  * run that nobody has begun and that is not due yet holds nobody up, nor, while one waits, does a run that cannot be taken for that.
  */
-function isNext(tables: MemoryTables, row: RunRow, now: number): boolean {
-  const hasBegun = ({ token }: RunRow): boolean => token > 0;
-  const others = [...(tables.session(row.record.session)?.runs ?? [])].flatMap((id) => tables.runs.get(id) ?? []);
-  const isAnyWaiting = others.some(({ record }) => record.state === 'waiting');
-  return !others.some((other) => {
-    if (other === row || other.record.state === 'ended') return false;
-    if (other.record.state === 'waiting') return !row.record.abandons;
-    if (isHeld(other.record, now)) return true;
-    const isBefore = hasBegun(other) === hasBegun(row) ? other.order < row.order : hasBegun(other);
-    return isBefore && (hasBegun(other) || (isTimeCome(other.record, now) && (other.record.abandons || !isAnyWaiting)));
-  });
+function isNext({ isHeld, isWaiting, begun, due, abandoning }: SessionStand, { token, order, record }: RunRow): boolean {
+  if (isHeld || (isWaiting && !record.abandons)) return false;
+  if (token > 0) return begun >= order;
+  return begun === Number.POSITIVE_INFINITY && (isWaiting ? abandoning : due) >= order;
 }

@@ -109,6 +109,22 @@ function testOrder(suite: Suite): void {
 function testSessionOrder(suite: Suite): void {
   const { store, pass } = suite;
 
+  it('finds what is due behind a thousand runs that wait for one of their session', async () => {
+    const { submit, claim } = claimer(suite);
+    const session = newId();
+    const first = await submit({ session, priority: 0 });
+    for (let round = 0; round < 50; round += 1) await Promise.all(Array.from({ length: 30 }, () => submit({ session, priority: 1 })));
+    const other = await submit({ priority: 2 });
+    const holder = await claim();
+    expect(holder?.id).toBe(first.id);
+    expect((await claim())?.id).toBe(other.id);
+    expect(await claim()).toBeUndefined();
+    await store().runs.update(first.id, holder?.version ?? 0, { state: 'waiting' });
+    expect(await claim()).toBeUndefined();
+    const abandons = await submit({ session, abandons: true, priority: 3 });
+    expect((await claim())?.id).toBe(abandons.id);
+  }, 30_000);
+
   it('S125: takes the runs of one session one after another, as they were submitted', async () => {
     const { submit, claim, end } = claimer(suite);
     const session = newId();

@@ -90,6 +90,8 @@ function candidates(db: Db, context: SqlContext, { options: { agents, run }, roo
       })
       .where(({ or }) => or(rooms.map((room) => hasRoom(room))))
       .where(sessionIsLive(nowOf(context), 'runs'))
+    // SQLite finds the question soon by itself.
+    .$if(context.database.dialect === 'postgres', (query) => query.where(isHeldUpByNoQuestion))
       .where(isNext(now))
       .$if(agents !== undefined, (query) => query.where('runs.agent', 'in', (agents ?? []).map(writeName)))
       .$if(run !== undefined, (query) => query.where('runs.id', '=', writeName(run ?? '')))
@@ -110,6 +112,16 @@ function hasRoom({ queue, fullTenants }: Room) {
   const isRoomForNamed = names.length > 0 ? eb.and([isNamed, eb('runs.tenant', 'not in', names)]) : isNamed;
   const isRoom = fullTenants.includes(null) ? isRoomForNamed : eb.or([eb('runs.tenant', 'is', null), isRoomForNamed]);
   return eb.and([isInQueue, isRoom]);
+}
+
+/** A part of `isNext` by itself, so that of many that wait behind one question each is one look at that. */
+function isHeldUpByNoQuestion({ eb, or, not, exists, selectFrom }: ExpressionBuilder<Tables, 'runs'>) {
+  const waiting = selectFrom('runs as waiting')
+    .select('waiting.id')
+    .whereRef('waiting.session', '=', 'runs.session')
+    .where('waiting.state', '=', 'waiting')
+    .where('waiting.state', '<>', sql.lit('ended'));
+  return or([eb('runs.abandons', '=', 1), not(exists(waiting))]);
 }
 
 /** The rule of `isNext` in `../memory-runs.ts`: no other run of the session goes before it. */
