@@ -146,6 +146,7 @@ export class ActiveRun {
       const entries = await countEntries(store, record, session);
       if (entries >= this.place.maxAttempts) return this.giveUp(entries);
     }
+    if (record.submission === undefined && record.trouble) return { kind: 'trouble', ...record.trouble };
     const submission = readSubmission(record.submission);
     const options = await this.options(registered, submission);
     return isBegun ? this.resume(registered, options, submission.input) : this.begin(registered, options, { submission, session });

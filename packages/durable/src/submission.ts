@@ -57,7 +57,7 @@ export function writeSubmission(parts: { readonly [K in keyof Submission]: JsonV
 }
 
 /** Throws CONFIG_INVALID for what no `submit` has written. */
-export function readSubmission(kept: JsonValue): Submission {
+export function readSubmission(kept: JsonValue | undefined): Submission {
   const submission = (typeof kept === 'object' && kept !== null && !Array.isArray(kept) ? kept : {}) as {
     readonly [K in keyof Submission]: unknown;
   } & { readonly version?: unknown };

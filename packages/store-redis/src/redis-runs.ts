@@ -1,4 +1,3 @@
-import type { JsonValue } from '@guardloop/core';
 import type { ClaimOptions, Page, RunQuery, RunRecord, RunRecords, RunState } from '@guardloop/store';
 import type { Content } from '@guardloop/store/kit';
 import {
@@ -11,6 +10,7 @@ import {
   placeOf,
   readName,
   readPlace,
+  readRunContents,
   writeName,
   writePlace,
 } from '@guardloop/store/kit';
@@ -106,9 +106,12 @@ async function readRun(context: RedisContext, id: string, fields: Fields): Promi
   const { state, status, owner, tenant, submission, cancel, trouble, leaseOwner, leaseUntil } = fields;
   if (state === undefined || submission === undefined) return undefined;
   const session = fields.session ?? '';
-  const rows = [{ place: placesOf(id).submission, text: submission }];
-  if (cancel !== undefined) rows.push({ place: placesOf(id).cancel, text: cancel });
-  const [given, asked] = await context.codec.decode(rows, payloadReader(context, session));
+  const { submission: place, cancel: cancelPlace } = placesOf(id);
+  const row = {
+    submission: { place, text: submission },
+    ...(cancel === undefined ? {} : { cancel: { place: cancelPlace, text: cancel } }),
+  };
+  const [contents] = await readRunContents(context.codec, [row], payloadReader(context, session));
   return {
     id,
     session: readName(session),
@@ -119,15 +122,16 @@ async function readRun(context: RedisContext, id: string, fields: Fields): Promi
     priority: Number(fields.priority),
     state: state as RunState,
     ...(status === undefined ? {} : { status: status as NonNullable<RunRecord['status']> }),
-    submission: given as JsonValue,
+    submission: contents?.submission,
     abandons: fields.abandons === '1',
-    ...(asked === undefined ? {} : { cancel: asked as NonNullable<RunRecord['cancel']> }),
+    ...(contents?.cancel === undefined ? {} : { cancel: contents.cancel }),
     attempts: Number(fields.attempts),
     dueAt: Number(fields.dueAt),
     ...(leaseUntil === undefined
       ? {}
       : { lease: { owner: readName(leaseOwner ?? ''), token: Number(fields.token), until: Number(leaseUntil) } }),
     ...(trouble === undefined ? {} : { trouble: JSON.parse(trouble) as NonNullable<RunRecord['trouble']> }),
+    ...(contents?.trouble === undefined ? {} : { trouble: contents.trouble }),
     createdAt: Number(fields.createdAt),
     updatedAt: Number(fields.updatedAt),
     version: Number(fields.version),

@@ -177,8 +177,11 @@ export interface RunRecord extends Belonging {
   readonly state: RunState;
   /** Of an ended run. */
   readonly status?: Exclude<RunStatus, 'interrupted'> | undefined;
-  /** What was submitted: input, context data and options, plain JSON. Kept like the contents of logs (payloads, encryption). */
-  readonly submission: JsonValue;
+  /**
+   * What was submitted: input, context data and options, plain JSON. Kept like the contents of logs (payloads, encryption). Undefined where it
+   * cannot be read; `trouble` says why.
+   */
+  readonly submission: JsonValue | undefined;
   /** It may be taken although an earlier run of its session waits for people, and ends that one. */
   readonly abandons: boolean;
   /** Somebody wants it ended; the words are kept for the log. */

@@ -114,12 +114,7 @@ function testEncryption({ open, options }: Suite): void {
     const wrong = [undefined, { keys: [key('k1', 2)] }, { keys: [key('k2', 1)] }] as const;
     for (const encryption of wrong) {
       const store = await open(encryption === undefined ? { database } : { database, encryption });
-      const reads = [
-        () => store.load(session),
-        () => store.approvals.list({ session }),
-        () => store.runs.get(run),
-        () => store.live.get(session),
-      ];
+      const reads = [() => store.load(session), () => store.approvals.list({ session }), () => store.live.get(session)];
       for (const read of reads) {
         const error: unknown = await read().then(
           () => undefined,
@@ -131,7 +126,30 @@ function testEncryption({ open, options }: Suite): void {
         expect(String(error)).not.toContain(word);
       }
       expect(await store.sessions.get(session), 'records without contents can be read').toMatchObject({ id: session });
+      const record = await store.runs.get(run);
+      expect(record).toMatchObject({ submission: undefined, cancel: { reason: '' }, trouble: { code: 'STORE_FAILED' } });
+      expect(record?.trouble?.message).toMatch(/key/);
+      expect(JSON.stringify(record)).not.toContain(word);
     }
+  });
+
+  it('lists and takes runs beside one whose key is gone', async () => {
+    const database = 'sealed';
+    const queue = newId('queue');
+    const before = newRun({ queue, priority: 1 });
+    await (await open({ database, encryption: { keys: [key('k1', 1)] } })).runs.create(before);
+    const store = await open({ database, encryption: { keys: [key('k2', 2)] } });
+    const after = newRun({ queue, priority: 2, submission: { input: 'hello' } });
+    await store.runs.create(after);
+    const claim = () => store.runs.claim({ owner: 'worker', leaseMs: 600_000, queues: [{ queue }] });
+    const first = await claim();
+    expect(first).toMatchObject({ id: before.id, submission: undefined, trouble: { code: 'STORE_FAILED' } });
+    expect(await claim()).toMatchObject({ id: after.id, submission: { input: 'hello' } });
+    const { items } = await store.runs.list({ queue });
+    expect(items.map(({ id }) => id)).toEqual([after.id, before.id]);
+    await store.runs.update(before.id, first?.version ?? 0, { state: 'queued', trouble: null });
+    const again = await open({ database, encryption: { keys: [key('k1', 1)] } });
+    expect(await again.runs.get(before.id), 'what was submitted is as it was').toMatchObject({ submission: before.submission });
   });
 
   it('reads with every key it has and writes with the first, so that keys can be changed', async () => {

@@ -1,7 +1,8 @@
-import type { JsonValue } from '@guardloop/core';
 import type { Selectable, Updateable } from 'kysely';
 import { placeOf, readName, writeName } from '../codec.js';
 import type { RunRecord, RunState } from '../contract.js';
+import type { RunContents } from '../run-contents.js';
+import { readRunContents } from '../run-contents.js';
 import { isTimeCome } from '../run-records.js';
 import { payloadReader } from './payloads.js';
 import type { Db, SqlContext } from './sql-context.js';
@@ -14,19 +15,15 @@ export type RunRow = Selectable<RunsTable>;
 
 /** Records of rows, in their order. */
 export async function readRuns(db: Db, { codec }: SqlContext, rows: readonly RunRow[]): Promise<readonly RunRecord[]> {
-  const sealed = rows.flatMap((row) => [
-    { place: placeOf('run', row.id), text: row.submission },
-    ...(row.cancel === null ? [] : [{ place: placeOf('cancel', row.id), text: row.cancel }]),
-  ]);
-  const values = (await codec.decode(sealed, payloadReader(db)))[Symbol.iterator]();
-  return rows.map((row) => {
-    const submission = values.next().value as JsonValue;
-    const cancel = row.cancel === null ? undefined : (values.next().value as RunRecord['cancel']);
-    return readRun(row, { submission, cancel });
-  });
+  const sealed = rows.map((row) => ({
+    submission: { place: placeOf('run', row.id), text: row.submission },
+    ...(row.cancel === null ? {} : { cancel: { place: placeOf('cancel', row.id), text: row.cancel } }),
+  }));
+  const contents = await readRunContents(codec, sealed, payloadReader(db));
+  return rows.map((row, index) => readRun(row, contents[index] ?? { submission: undefined }));
 }
 
-function readRun(row: RunRow, { submission, cancel }: Pick<RunRecord, 'submission' | 'cancel'>): RunRecord {
+function readRun(row: RunRow, { submission, cancel, trouble }: RunContents): RunRecord {
   const { lease_owner: owner, lease_until: until, token } = row;
   return {
     id: readName(row.id),
@@ -44,6 +41,7 @@ function readRun(row: RunRow, { submission, cancel }: Pick<RunRecord, 'submissio
     dueAt: row.due_at,
     ...(owner === null || until === null ? {} : { lease: { owner: readName(owner), token, until } }),
     ...(row.trouble === null ? {} : { trouble: JSON.parse(row.trouble) as RunRecord['trouble'] }),
+    ...(trouble === undefined ? {} : { trouble }),
     createdAt: row.created_at,
     updatedAt: row.updated_at,
     version: row.version,
