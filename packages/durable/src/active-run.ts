@@ -48,7 +48,8 @@ export class ActiveRun {
   private letGo: (outcome: Outcome) => void = () => undefined;
   private readonly gone: Promise<Outcome>;
   private readonly off: () => void;
-  private reconciling: Promise<void> | undefined;
+  /** Undefined once the records of runs that this one has ended tell so. */
+  private reconciling: Promise<Outcome | undefined> | undefined;
   private readonly observers: HeldObservers;
   private agent = '';
 
@@ -83,8 +84,8 @@ export class ActiveRun {
     const outcome = await Promise.race([taken, this.gone]);
     try {
       await this.live.settled();
-      await this.reconciling;
-      return await this.settle(outcome);
+      const unsettled = await this.reconciling;
+      return await this.settle(outcome.kind === 'ended' ? (unsettled ?? outcome) : outcome);
     } finally {
       this.off();
       this.lease.end();
@@ -139,7 +140,10 @@ export class ActiveRun {
     const session = await store.sessions.get(record.session);
     const isBegun = session?.run === record.id;
     const { status } = session ?? {};
-    if (isBegun && status !== undefined && status !== 'open' && status !== 'waiting') return { kind: 'ended', status };
+    if (isBegun && status !== undefined && status !== 'open' && status !== 'waiting') {
+      if (record.abandons) await endAbandoned(store, record);
+      return { kind: 'ended', status };
+    }
     if (record.cancel) return isBegun ? this.endCancelled(registered) : { kind: 'ended', status: 'cancelled' };
     if (registered === undefined) return notRegistered(record.agent);
     if (isBegun && session) {
@@ -170,7 +174,7 @@ export class ActiveRun {
     this.live.observe(event);
     if (event.run === this.id) this.agent = event.agent;
     if (this.record.abandons && event.run === this.id && (event.type === 'run.start' || event.type === 'run.resume'))
-      this.reconciling ??= endAbandoned(this.place.store, this.record).catch(() => undefined);
+      this.reconciling ??= afterTrouble(() => endAbandoned(this.place.store, this.record)).catch(outcomeOfError);
   }
 
   private async begin(

@@ -1,4 +1,4 @@
-import { defineAgent, defineTool, withContext } from '@guardloop/core';
+import { defineAgent, defineTool, GuardloopError, withContext } from '@guardloop/core';
 import { memoryStore } from '@guardloop/store';
 import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -68,5 +68,33 @@ describe('durable', () => {
     expect(await runs.result('r1', { until: 'end' })).toMatchObject({ status: 'completed', text: 'Paid.' });
     expect(done).toHaveLength(1);
     expect(await runs.approvals.decide(approval?.id ?? '', 'approve')).toMatchObject({ status: 'already', same: true });
+  });
+
+  it('goes on with a session whose waiting run was abandoned while the store did not answer', async () => {
+    const store = memoryStore();
+    const { list } = store.runs;
+    let failures = 6;
+    const runsOfStore = Object.assign(Object.create(store.runs), {
+      list: (query: Parameters<typeof list>[0]) => {
+        if (query?.state !== 'waiting' || failures === 0) return list.call(store.runs, query);
+        failures -= 1;
+        return Promise.reject(new GuardloopError('STORE_FAILED', 'The store does not answer.', { isRetryable: true }));
+      },
+    });
+    const frail = Object.assign(Object.create(store), { runs: runsOfStore });
+    const ask = defineTool({ name: 'ask', description: 'Ask.', input: z.object({}), approval: true, execute: () => 'yes' });
+    const model = scriptedModel(({ messages }) => (JSON.stringify(messages.at(-1)).includes('One.') ? callTool('ask') : say('Done.')));
+    const desk = defineAgent({ name: 'desk', instructions: '', model, tools: [ask] });
+    const runs = durable({ store: frail, agents: { desk }, retry: { firstMs: 20, mostMs: 50 } });
+    onTestFinished(() => runs.close());
+    await runs.worker();
+    await runs.submit('desk', 'One.', { id: 'first', session: 's' });
+    expect(await runs.result('first')).toMatchObject({ status: 'interrupted' });
+    await runs.submit('desk', 'Two.', { id: 'second', session: 's', unfinished: 'abandon' });
+    expect(await runs.result('second')).toMatchObject({ status: 'completed', text: 'Done.' });
+    await runs.submit('desk', 'Three.', { id: 'third', session: 's' });
+    expect(await runs.result('third')).toMatchObject({ status: 'completed', text: 'Done.' });
+    expect(await runs.status('first')).toMatchObject({ state: 'ended', status: 'cancelled' });
+    expect(failures).toBe(0);
   });
 });

@@ -2,7 +2,7 @@ import type { RunRecord, Store } from '@guardloop/store';
 import { changeRun } from './run-changes.js';
 
 /** A run that `abandons` has ended those of its session that waited: their records are told. */
-export async function endAbandoned(store: Store, { id, session }: RunRecord): Promise<void> {
+export async function endAbandoned(store: Store, { id, session }: RunRecord): Promise<undefined> {
   const { items } = await store.runs.list({ session, state: 'waiting' });
   for (const { id: waiting } of items)
     if (waiting !== id)
