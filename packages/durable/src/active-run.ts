@@ -150,6 +150,9 @@ export class ActiveRun {
       const entries = await countEntries(store, record, session);
       if (entries >= this.place.maxAttempts) return this.giveUp(entries);
     }
+    // Trouble explains tries; without it each was a worker that died.
+    if (!isBegun && record.trouble === undefined && record.attempts > this.place.maxAttempts)
+      return { kind: 'ended', status: 'failed', trouble: givenUp(record.attempts - 1) };
     if (record.submission === undefined && record.trouble) return { kind: 'trouble', ...record.trouble };
     const submission = readSubmission(record.submission);
     const options = await this.options(registered, submission);
@@ -278,10 +281,7 @@ export class ActiveRun {
   }
 
   private async giveUp(entries: number): Promise<Outcome> {
-    const trouble = {
-      code: 'INTERNAL',
-      message: `The run was taken up ${entries} times and never got on: a worker died each time, or the run broke. It was given up; look at what its agent does there, and submit it anew.`,
-    };
+    const trouble = givenUp(entries);
     await endUnfinished(this.session, { status: 'failed', error: new GuardloopError('INTERNAL', trouble.message) }, this.id);
     return { kind: 'ended', status: 'failed', trouble };
   }
@@ -319,6 +319,11 @@ export class ActiveRun {
 
 /** How soon a change of the session is looked at. */
 const lookMs = 200;
+
+const givenUp = (entries: number) => ({
+  code: 'INTERNAL',
+  message: `The run was taken up ${entries} times and never got on: a worker died each time, or the run broke. It was given up; look at what its agent does there, and submit it anew.`,
+});
 
 export const notRegistered = (agent: string): Outcome & { readonly kind: 'trouble' } => ({
   kind: 'trouble',

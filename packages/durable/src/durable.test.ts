@@ -1,7 +1,7 @@
 import { defineAgent, defineTool, GuardloopError, withContext } from '@guardloop/core';
 import { memoryStore } from '@guardloop/store';
 import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { durable, durableAgent, durableClient } from './index.js';
 
@@ -96,5 +96,22 @@ describe('durable', () => {
     expect(await runs.result('third')).toMatchObject({ status: 'completed', text: 'Done.' });
     expect(await runs.status('first')).toMatchObject({ state: 'ended', status: 'cancelled' });
     expect(failures).toBe(0);
+  });
+
+  it('gives up a run that each of its workers dies of before it begins', async () => {
+    const store = memoryStore();
+    const desk = defineAgent({ name: 'desk', instructions: '', model: scriptedModel(() => say('Done.')) });
+    const runs = durable({ store, agents: { desk }, maxAttempts: 3 });
+    onTestFinished(() => runs.close());
+    await runs.submit('desk', 'Hi', { id: 'deadly' });
+    for (let death = 1; death <= 3; death += 1)
+      await vi.waitFor(async () => {
+        const claimed = await store.runs.claim({ owner: `w${death}`, leaseMs: 1, queues: [{ queue: 'default' }] });
+        expect(claimed).toMatchObject({ id: 'deadly', attempts: death });
+      });
+    await runs.submit('desk', 'Hi', { id: 'next' });
+    await runs.worker();
+    expect(await runs.result('deadly')).toMatchObject({ status: 'failed', error: { code: 'INTERNAL' } });
+    expect(await runs.result('next')).toMatchObject({ status: 'completed' });
   });
 });
