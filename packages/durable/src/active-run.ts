@@ -7,7 +7,7 @@ import type { Advanced, Engine } from './engine.js';
 import { HeldObservers } from './held-observers.js';
 import type { Instant } from './lease.js';
 import { Lease } from './lease.js';
-import type { LeasedLog } from './leased-log.js';
+import { LeasedLog } from './leased-log.js';
 import { LiveTextPublisher } from './live-text.js';
 import type { Outcome } from './outcome.js';
 import { afterTrouble, changeFor, outcomeOfError, outcomeOfResult } from './outcome.js';
@@ -25,7 +25,6 @@ export interface RunPlace {
   readonly store: Store;
   readonly engine: Engine;
   readonly agents: ReadonlyMap<string, Registered>;
-  readonly log: LeasedLog;
   readonly worker: string;
   readonly leaseMs: number;
   readonly maxAttempts: number;
@@ -41,7 +40,7 @@ const goOn = resume as unknown as (agent: unknown, target: SessionReference, opt
 export class ActiveRun {
   private readonly controller = new AbortController();
   private readonly lease: Lease;
-  private readonly closeLog: () => void;
+  private readonly log: LeasedLog;
   private readonly live: LiveTextPublisher;
   private stream: RunStream | undefined;
   private isPaused = false;
@@ -58,7 +57,7 @@ export class ActiveRun {
     private readonly record: RunRecord,
     claimedAt: Instant,
   ) {
-    const { store, leaseMs, log } = place;
+    const { store, leaseMs } = place;
     const { id, session } = record;
     this.gone = new Promise((resolve) => {
       this.letGo = resolve;
@@ -68,7 +67,7 @@ export class ActiveRun {
       { id, token: record.lease?.token ?? -1, leaseMs, claimedAt },
       { onRecord: (now) => this.look(now), onLost: () => this.leave({ kind: 'lost' }) },
     );
-    this.closeLog = log.open(session, this.lease);
+    this.log = new LeasedLog(store, this.lease);
     this.live = new LiveTextPublisher(store, { session, run: id, lease: this.lease });
     this.observers = new HeldObservers(id, this.lease);
     this.off = this.watchForCancel();
@@ -89,7 +88,6 @@ export class ActiveRun {
     } finally {
       this.off();
       this.lease.end();
-      this.closeLog();
     }
   }
 
@@ -160,7 +158,7 @@ export class ActiveRun {
   }
 
   private get session(): SessionReference {
-    return { store: this.place.log, id: this.record.session };
+    return { store: this.log, id: this.record.session };
   }
 
   /** What the run is given beside its input. */
@@ -254,7 +252,7 @@ export class ActiveRun {
 
   /** What a result means for the record; decisions that came meanwhile are taken up by the next claim. */
   private async settled(result: RunResult): Promise<Outcome> {
-    const outcome = outcomeOfResult(result, this.place.log.hasEnded(this.record.session));
+    const outcome = outcomeOfResult(result, this.log.hasEnded);
     if (outcome.kind === 'waiting') {
       const { store, agents, times } = this.place;
       await scheduleApprovals(store, this.id, agents.get(this.record.agent)?.approvals ?? times);
@@ -271,7 +269,7 @@ export class ActiveRun {
         const submission = readSubmission(this.record.submission);
         const options = await this.options(registered, submission);
         const result = await this.enter(registered, { ...forResume(options), accept: 'changed', input: submission.input });
-        return outcomeOfResult(result, this.place.log.hasEnded(this.record.session));
+        return outcomeOfResult(result, this.log.hasEnded);
       } catch (thrown) {
         if (!GuardloopError.is(thrown) || (thrown.code !== 'RESUME_MISMATCH' && thrown.code !== 'CONFIG_INVALID')) throw thrown;
       }

@@ -3,7 +3,6 @@ import type { RunPlace } from './active-run.js';
 import { ActiveRun } from './active-run.js';
 import type { Advanced } from './engine.js';
 import { instant } from './lease.js';
-import { LeasedLog } from './leased-log.js';
 import { OptionReader } from './read-options.js';
 import type { DurableWorker, WorkerOptions } from './types.js';
 import { keepUp } from './upkeep.js';
@@ -25,7 +24,7 @@ export async function openWorker(place: WorkerPlace, options?: WorkerOptions): P
   const { store, engine, agents, onError } = place;
   const read = readWorker(place, options);
   const { name, queues, concurrency, leaseMs } = read;
-  const runPlace: RunPlace = { ...place, log: new LeasedLog(store), worker: name, leaseMs };
+  const runPlace: RunPlace = { ...place, worker: name, leaseMs };
   const active = new Map<string, ActiveRun>();
   let isStopping = false;
 

@@ -24,7 +24,8 @@ const memories = new WeakMap<SessionStore, Memory>();
  * Remembers a session whose run has ended and is stored, so that the next run in this process reads only what came after it. It may be
  * forgotten at any time; the store is asked in any case.
  */
-export function rememberSession(store: SessionStore, id: string, read: ReadLog): void {
+export function rememberSession(view: SessionStore, id: string, read: ReadLog): void {
+  const store = view.origin ?? view;
   let memory = memories.get(store);
   if (memory === undefined) {
     memory = { sessions: new Map(), events: 0 };
@@ -42,7 +43,7 @@ export function rememberSession(store: SessionStore, id: string, read: ReadLog):
 
 /** Takes what is remembered of a session: it belongs to one run at a time, which changes it. */
 export function recallSession(store: SessionStore, id: string): ReadLog | undefined {
-  const memory = memories.get(store);
+  const memory = memories.get(store.origin ?? store);
   const read = memory?.sessions.get(id);
   if (memory === undefined || read === undefined) return undefined;
   forget(memory, id);

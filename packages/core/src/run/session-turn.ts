@@ -14,6 +14,7 @@ interface Line {
   left: string | undefined;
 }
 const lines = new WeakMap<SessionStore, Map<string, Line>>();
+const originOf = ({ store }: SessionReference): SessionStore => store.origin ?? store;
 
 const defaultWaitMs = 60_000;
 const shortestWaitMs = 25;
@@ -54,7 +55,8 @@ export class SessionTurn {
     private readonly session: SessionReference,
     private readonly patience: Patience,
   ) {
-    const { store, id, onConflict, waitMs = defaultWaitMs } = session;
+    const { id, onConflict, waitMs = defaultWaitMs } = session;
+    const store = originOf(session);
     this.queues = onConflict === 'queue';
     this.deadline = this.queues ? patience.clock.now() + waitMs : 0;
     let ofStore = lines.get(store);
@@ -78,7 +80,7 @@ export class SessionTurn {
     if (at < 0) return;
     turns.splice(at, 1);
     if (writer !== undefined) this.line.left = writer;
-    if (turns.length === 0) lines.get(this.session.store)?.delete(this.session.id);
+    if (turns.length === 0) lines.get(originOf(this.session))?.delete(this.session.id);
     else turns[0]?.go?.();
   }
 

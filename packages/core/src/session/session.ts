@@ -13,6 +13,12 @@ import type { LogEvent } from '../state/events.js';
  */
 export interface SessionStore {
   /**
+   * Of a store that is a view of another one, for example under a lease: that one. What a process remembers of sessions, and the order of
+   * runs that queue, are shared by all views of one store.
+   */
+  readonly origin?: SessionStore | undefined;
+
+  /**
    * The events of session `id` whose `seq` is above `afterSeq`, in order of `seq`. All of them when `afterSeq` is left out or 0. `[]` for
    * an id that was never appended to, and for an `afterSeq` at or beyond the last. Everything whose `append` had resolved before the call
    * is in it, and of a batch all or nothing.

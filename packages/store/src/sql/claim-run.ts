@@ -90,8 +90,8 @@ function candidates(db: Db, context: SqlContext, { options: { agents, run }, roo
       })
       .where(({ or }) => or(rooms.map((room) => hasRoom(room))))
       .where(sessionIsLive(nowOf(context), 'runs'))
-    // SQLite finds the question soon by itself.
-    .$if(context.database.dialect === 'postgres', (query) => query.where(isHeldUpByNoQuestion))
+      // SQLite finds the question soon by itself.
+      .$if(context.database.dialect === 'postgres', (query) => query.where(isHeldUpByNoQuestion))
       .where(isNext(now))
       .$if(agents !== undefined, (query) => query.where('runs.agent', 'in', (agents ?? []).map(writeName)))
       .$if(run !== undefined, (query) => query.where('runs.id', '=', writeName(run ?? '')))
