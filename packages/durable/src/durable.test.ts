@@ -114,4 +114,17 @@ describe('durable', () => {
     expect(await runs.result('deadly')).toMatchObject({ status: 'failed', error: { code: 'INTERNAL' } });
     expect(await runs.result('next')).toMatchObject({ status: 'completed' });
   });
+
+  it('stops a worker that was being opened when it was closed, and opens none afterwards', async () => {
+    const store = memoryStore();
+    const desk = defineAgent({ name: 'desk', instructions: '', model: scriptedModel(() => say('Done.')) });
+    const runs = durable({ store, agents: { desk } });
+    const opening = runs.worker({ name: 'late' });
+    await runs.close();
+    await opening;
+    await expect(runs.worker()).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    await durableClient({ store }).submit('desk', 'Hi', { id: 'r1' });
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(await runs.status('r1'), 'nobody takes it').toMatchObject({ state: 'queued', attempts: 0 });
+  });
 });

@@ -76,19 +76,23 @@ export function durable<const R extends Registry, Q extends string = never>(opti
   const upkeepMs = reader.number('upkeepMs', { least: 10 }) ?? defaultUpkeepMs;
   const onError = reader.function<(error: unknown) => void>('onError');
   const { store, engine, close } = open(reader);
-  const workers = new Set<DurableWorker>();
+  const workers = new Set<Promise<DurableWorker>>();
+  let isClosed = false;
   const place = { store, engine, agents, queues, times, retry, maxAttempts, upkeepMs, onError: contained(onError) };
   const client = clientOver({ store, engine, agents, queues: new Set(queues.map(({ queue }) => queue)) });
   return {
     ...client,
     submit: (agent, input, ...rest) => client.submit(agent, input, rest[0]),
     async worker(given) {
-      const worker = await openWorker(place, given);
+      if (isClosed) invalid('durable: it was closed, and takes no runs any more. Make another one.');
+      const worker = openWorker(place, given);
       workers.add(worker);
       return worker;
     },
     async close(given) {
-      await Promise.all([...workers].map((worker) => worker.stop(given)));
+      isClosed = true;
+      const opened = await Promise.allSettled(workers);
+      await Promise.all(opened.map((worker) => (worker.status === 'fulfilled' ? worker.value.stop(given) : undefined)));
       await close();
     },
   };
