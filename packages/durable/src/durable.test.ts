@@ -127,4 +127,27 @@ describe('durable', () => {
     await new Promise((resolve) => setTimeout(resolve, 100));
     expect(await runs.status('r1'), 'nobody takes it').toMatchObject({ state: 'queued', attempts: 0 });
   });
+
+  it('reminds of a question that is put anew after a decision that did not fit', async () => {
+    const store = memoryStore();
+    const reminded: string[] = [];
+    const pay = defineTool({
+      name: 'pay',
+      description: 'Pay.',
+      input: z.object({ cents: z.number() }),
+      approval: true,
+      execute: () => 'paid',
+    });
+    const desk = defineAgent({ name: 'desk', instructions: '', model: scriptedModel([callTool('pay', { cents: 5 })]), tools: [pay] });
+    const approvals = { remindAfterMs: 1_000, expireAfterMs: 600_000, onReminder: ({ id }: { id: string }) => reminded.push(id) };
+    const runs = durable({ store, agents: { desk }, upkeepMs: 20, approvals });
+    onTestFinished(() => runs.close());
+    await runs.worker();
+    await runs.submit('desk', 'Pay', { id: 'r1' });
+    await runs.result('r1');
+    await runs.approvals.decide('r1/p1', { edit: { cents: 'five' } });
+    await vi.waitFor(async () => expect((await runs.status('r1'))?.trouble).toBeDefined(), { timeout: 20_000 });
+    reminded.length = 0;
+    await vi.waitFor(() => expect(reminded).toContain('r1/p1'), { timeout: 20_000 });
+  });
 });

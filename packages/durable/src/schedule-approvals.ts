@@ -7,10 +7,12 @@ export async function scheduleApprovals(store: Store, run: string, times: Approv
   if (remindAfterMs === undefined && expireAfterMs === undefined) return;
   const { items } = await store.approvals.list({ run, state: 'open', limit: 1_000 });
   for (const { id, requestedAt, remindAt, expiresAt } of items) {
-    if (remindAt !== undefined || expiresAt !== undefined) continue;
-    await store.approvals.schedule(id, {
-      ...(remindAfterMs === undefined ? {} : { remindAt: Math.ceil(requestedAt + remindAfterMs) }),
-      ...(expireAfterMs === undefined ? {} : { expiresAt: Math.ceil(requestedAt + expireAfterMs) }),
-    });
+    // One that is put before people anew keeps its end, and has no reminder left.
+    const isNew = remindAt === undefined && expiresAt === undefined;
+    const times = {
+      ...(remindAfterMs === undefined || remindAt !== undefined ? {} : { remindAt: Math.ceil(requestedAt + remindAfterMs) }),
+      ...(expireAfterMs === undefined || !isNew ? {} : { expiresAt: Math.ceil(requestedAt + expireAfterMs) }),
+    };
+    if (Object.keys(times).length > 0) await store.approvals.schedule(id, times);
   }
 }
