@@ -55,7 +55,9 @@ export function readPlace(after: string | undefined, kinds: readonly ('string' |
   try {
     const bytes = Uint8Array.from(atob(after.replaceAll('-', '+').replaceAll('_', '/')), (character) => character.charCodeAt(0));
     const keys: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
-    if (Array.isArray(keys) && keys.length === kinds.length && kinds.every((kind, index) => typeof keys[index] === kind)) return keys;
+    const fits = (kind: 'string' | 'number', key: unknown): boolean =>
+      kind === 'number' ? Number.isSafeInteger(key) : typeof key === kind;
+    if (Array.isArray(keys) && keys.length === kinds.length && kinds.every((kind, index) => fits(kind, keys[index]))) return keys;
   } catch {
     // Told below.
   }

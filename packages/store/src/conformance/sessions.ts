@@ -98,6 +98,16 @@ export function testSessions({ store, other, pass }: Suite): void {
         for (const after of ['', 'x', 'eyJhIjoxfQ', 'W10']) expect(await codeOf(list({ after }))).toBe('CONFIG_INVALID');
     });
 
+    it('refuses what is no place in a list, numbers included that none of its items could have', async () => {
+      for (const number of ['1e309', '-1e309', '1e30', '1.5', 'null', '9007199254740993']) {
+        const place = (keys: string): string => btoa(keys).replaceAll('=', '');
+        const { sessions, approvals, runs } = store();
+        expect(await codeOf(runs.list({ after: place(`[${number}]`) })), number).toBe('CONFIG_INVALID');
+        for (const { list } of [sessions, approvals])
+          expect(await codeOf(list({ after: place(`[${number},"a"]`) })), number).toBe('CONFIG_INVALID');
+      }
+    });
+
     it('deletes the log, approvals, run records and live text together, and nothing else', async () => {
       const [id, neighbour] = [newId(), newId()];
       const kept = await waitingRun(store(), neighbour);
