@@ -1,3 +1,4 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { defineAgent, defineTool } from '@guardloop/core';
 import { callTool, say, scriptedModel } from '@guardloop/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -192,6 +193,27 @@ describe('a start', () => {
       expect((await full.json()).type).toBe('urn:guardloop:problem:queue-full');
       expect((await idle.as('bert', '/v1/runs', { body })).status).toBe(201);
     } finally {
+      await idle.close();
+    }
+  });
+
+  it('is refused where too many of the user are started at once', async () => {
+    const idle = await openScene({ desk }, { maxQueued: 2 }, { isWorking: false });
+    // A store that is far away: what one start writes, those beside it do not see.
+    const runs = {
+      ...idle.runs,
+      list: async (...query: Parameters<typeof idle.runs.list>) => {
+        const page = await idle.runs.list(...query);
+        await delay(50);
+        return page;
+      },
+    };
+    const far = await openScene({ desk }, { maxQueued: 2, runs }, { isWorking: false });
+    try {
+      const starts = await Promise.all([1, 2, 3, 4, 5].map(() => far.as('anna', '/v1/runs', { body: { agent: 'desk', input: 'Hello.' } })));
+      expect(starts.map(({ status }) => status).sort()).toEqual([201, 201, 503, 503, 503]);
+    } finally {
+      await far.close();
       await idle.close();
     }
   });

@@ -8,6 +8,7 @@ import { freshRunId, sessionId } from './ids.js';
 import type { Call } from './operation.js';
 import type { OfferedAgent } from './options.js';
 import { Problem } from './problem.js';
+import type { RunsService } from './runs-service.js';
 
 export interface Start {
   readonly agent: string;
@@ -42,19 +43,20 @@ export async function startRun<U extends Caller>(
     const known = await runs.status(start.id);
     if (known !== undefined) return { created: false, run: await sameRun(call, known, named) };
   }
-  await checkQueue(call);
   const traceparent = request.headers.get('traceparent') ?? undefined;
-  const { created, run } = await runs.submit(start.agent, start.input, {
-    id: start.id ?? freshRunId(),
-    session,
-    owner: caller.user,
-    tenant: caller.tenant,
-    ...(agent.data === undefined ? {} : { data: await agent.data(caller, request) }),
-    ...(agent.queue === undefined ? {} : { queue: agent.queue }),
-    ...(agent.priority === undefined ? {} : { priority: agent.priority }),
-    ...(start.unfinished === undefined ? {} : { unfinished: start.unfinished }),
-    ...(traceparent !== undefined && /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(traceparent) ? { traceparent } : {}),
-  });
+  const { created, run } = await withinQueue(call, async () =>
+    runs.submit(start.agent, start.input, {
+      id: start.id ?? freshRunId(),
+      session,
+      owner: caller.user,
+      tenant: caller.tenant,
+      ...(agent.data === undefined ? {} : { data: await agent.data(caller, request) }),
+      ...(agent.queue === undefined ? {} : { queue: agent.queue }),
+      ...(agent.priority === undefined ? {} : { priority: agent.priority }),
+      ...(start.unfinished === undefined ? {} : { unfinished: start.unfinished }),
+      ...(traceparent !== undefined && /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/.test(traceparent) ? { traceparent } : {}),
+    }),
+  );
   return created ? { created, run } : { created, run: await sameRun(call, run, named) };
 }
 
@@ -66,9 +68,27 @@ export async function sessionOf<U extends Caller>({ settings, caller }: Call<U>,
   return known !== undefined && isOwn(known, caller) ? known.id : sessionId(caller, name);
 }
 
-async function checkQueue<U extends Caller>({ settings: { runs, maxQueued }, caller }: Call<U>): Promise<void> {
-  const { items } = await runs.list({ owner: caller.user, tenant: caller.tenant, state: 'queued', limit: maxQueued });
-  if (items.filter((run) => isOwn(run, caller)).length >= maxQueued) throw new Problem('queue-full', { headers: { 'retry-after': '10' } });
+/** How many starts of each caller are under way: the store does not know of them yet. */
+const starting = new WeakMap<RunsService, Map<string, number>>();
+
+/** Starts, if not too many runs of the caller wait: those that are being started at the same time count. */
+async function withinQueue<U extends Caller, T>({ settings: { runs, maxQueued }, caller }: Call<U>, start: () => Promise<T>): Promise<T> {
+  const { user: owner, tenant } = caller;
+  const key = JSON.stringify([tenant ?? null, owner]);
+  const counts = starting.get(runs) ?? new Map<string, number>();
+  starting.set(runs, counts);
+  const before = counts.get(key) ?? 0;
+  counts.set(key, before + 1);
+  try {
+    const { items } = await runs.list({ owner, tenant, state: 'queued', limit: maxQueued });
+    if (items.filter((run) => isOwn(run, caller)).length + before >= maxQueued)
+      throw new Problem('queue-full', { headers: { 'retry-after': '10' } });
+    return await start();
+  } finally {
+    const left = (counts.get(key) ?? 1) - 1;
+    if (left > 0) counts.set(key, left);
+    else counts.delete(key);
+  }
 }
 
 /** A key stands for one request: what comes under it again must be the same. */
