@@ -129,12 +129,15 @@ export async function checkData({ name, data: schema }: Registered, data: unknow
   if (outcome.issues === undefined) return outcome.value;
   const places = outcome.issues.map((issue) => {
     const path = (issue as { readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] }).path ?? [];
-    return ['data', ...path.map((step) => String(typeof step === 'object' ? step.key : step))].join('.');
+    return ['data', ...path.map((step) => placeStep(typeof step === 'object' ? step.key : step))].join('.');
   });
   return invalid(
     `The data that was submitted for the agent ${name} does not fit its schema at ${[...new Set(places)].slice(0, 5).join(', ')}. Give data that fits.`,
   );
 }
+
+/** Keys of a record are content: only what reads like a field's name is told. */
+const placeStep = (step: PropertyKey): string => (typeof step === 'number' || /^[a-z_]{1,40}$/i.test(String(step)) ? String(step) : '*');
 
 const timeNames = ['remindAfterMs', 'onReminder', 'expireAfterMs', 'atExpiry'] as const;
 
