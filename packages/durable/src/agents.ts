@@ -136,6 +136,21 @@ export async function checkData({ name, data: schema }: Registered, data: unknow
   );
 }
 
+/** Whether the agent's schema refuses a submission without data. What it answers later is not waited for. */
+export function needsData({ data: schema }: Registered): boolean {
+  try {
+    const outcome = schema?.['~standard'].validate(undefined);
+    if (outcome === undefined) return false;
+    if ('then' in outcome) {
+      outcome.then(undefined, () => undefined);
+      return false;
+    }
+    return outcome.issues !== undefined;
+  } catch {
+    return false;
+  }
+}
+
 /** Keys of a record are content: only what reads like a field's name is told. */
 const placeStep = (step: PropertyKey): string => (typeof step === 'number' || /^[a-z_]{1,40}$/i.test(String(step)) ? String(step) : '*');
 

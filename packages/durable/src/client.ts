@@ -1,4 +1,5 @@
 import type { Page, RunQuery } from '@guardloop/store';
+import { needsData } from './agents.js';
 import { durableApprovals } from './approvals.js';
 import { cancelRun } from './cancel.js';
 import { watchEvents } from './events.js';
@@ -13,6 +14,7 @@ export function clientOver(place: SubmitPlace): Omit<DurableClient, 'close'> {
   const { store } = place;
   return {
     store,
+    agents: place.agents && new Map([...place.agents].map(([name, agent]) => [name, { needsData: () => needsData(agent) }] as const)),
     submit: (agent, ...rest) => submitRun(place, agent, rest),
     async status(id) {
       const record = await store.runs.get(id);

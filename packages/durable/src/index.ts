@@ -21,6 +21,7 @@ export type {
   DurableResult,
   DurableWorker,
   EventsOptions,
+  KnownAgent,
   NumberedEvent,
   QueueOptions,
   ResultOptions,

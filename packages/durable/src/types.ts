@@ -221,9 +221,16 @@ export interface ClientOptions {
   /** Default: the embedded engine, which needs nothing but the store. */
   readonly engine?: Engine | undefined;
 }
+/** What a process tells of an agent that it knows. */
+export interface KnownAgent {
+  /** Whether a submission without `data` is refused: its schema is asked. False where it answers only later. */
+  needsData(): boolean;
+}
 /** What every process can do with durable runs. */
 export interface DurableClient<Q extends string = string> {
   readonly store: Store;
+  /** The agents by the names under which runs are submitted for them. Undefined: this process knows none. */
+  readonly agents: ReadonlyMap<string, KnownAgent> | undefined;
   /** Writes a run to the store, where a worker finds it. Rejects with CONFIG_INVALID and STORE_FAILED; then nothing was submitted. */
   submit(agent: string, input: RunInput, options?: SubmitOptions<Q> & { readonly data?: unknown }): Promise<Submitted>;
   status(id: string): Promise<RunInfo | undefined>;

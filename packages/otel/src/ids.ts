@@ -68,7 +68,7 @@ export function runIds(base: IdGenerator = random): IdGenerator {
 }
 
 /**
- * The W3C `traceparent` of the span that is active here, to be carried to where the run is worked on: `submit({ …, traceparent:
+ * The W3C `traceparent` of the span that is active here, to be carried to where the run is worked on: `submit(agent, input, { traceparent:
  * activeTraceparent() })`, and there `telemetry.under({ traceparent })`. Undefined where none is.
  */
 export function activeTraceparent(): string | undefined {

@@ -4,6 +4,7 @@ import type { z } from 'zod';
 import type { Caller } from './caller.js';
 import { checkedCaller } from './caller.js';
 import { within } from './deadline.js';
+import { openApiPath } from './openapi.js';
 import type { Call, Operation } from './operation.js';
 import type { Settings } from './options.js';
 import { Problem } from './problem.js';
@@ -31,8 +32,9 @@ export async function answer<U extends Caller>(request: Request, arrival: Arriva
   const caller = await within(identify(request, settings), settings.timeoutMs, late);
   if (settings.rateLimit !== undefined) await within(checkRate(request, caller, arrival), settings.timeoutMs, late);
   checkStreams(caller, arrival);
-  const body = made.body === undefined ? undefined : fit(made.body, await bodyOf(request, made, settings));
-  const query = made.query === undefined ? checkNoQuery(request) : fit(made.query, queryOf(request), 'bad-query');
+  const detail = `What is taken stands in ${descriptionPath(request, made, settings)}, under \`${made.id}\`.`;
+  const body = made.body === undefined ? undefined : fit(made.body, await bodyOf(request, made, settings), { kind: 'bad-body', detail });
+  const query = made.query === undefined ? checkNoQuery(request) : fit(made.query, queryOf(request), { kind: 'bad-query', detail });
   const call: Call<U> = {
     settings,
     caller,
@@ -51,6 +53,13 @@ export async function answer<U extends Caller>(request: Request, arrival: Arriva
   });
 }
 
+/** Where the description is, also where the server is a part of a larger one. */
+function descriptionPath<U extends Caller>(request: Request, made: Operation<U>, { prefix }: Settings<U>): string {
+  const { pathname } = new URL(request.url);
+  const at = pathname.indexOf(`${prefix}${made.path.split('{')[0]}`);
+  return `${pathname.slice(0, Math.max(at, 0))}${prefix}${openApiPath}`;
+}
+
 async function identify<U extends Caller>(request: Request, { authenticate, onError }: Settings<U>): Promise<U> {
   let given: U | undefined;
   try {
@@ -60,8 +69,15 @@ async function identify<U extends Caller>(request: Request, { authenticate, onEr
     throw new Problem('unauthenticated', { headers: { 'www-authenticate': 'Bearer' } });
   }
   const caller = checkedCaller(given);
-  if (caller === undefined) throw new Problem('unauthenticated', { headers: { 'www-authenticate': 'Bearer' } });
-  return caller;
+  if (caller !== undefined) return caller;
+  if (given !== undefined && given !== null)
+    onError(
+      new GuardloopError(
+        'CONFIG_INVALID',
+        '`authenticate` of guardloopServer gave what names nobody, and the request was refused. Give { user, tenant? }, each a line of 1 to 200 characters, or undefined for nobody.',
+      ),
+    );
+  throw new Problem('unauthenticated', { headers: { 'www-authenticate': 'Bearer' } });
 }
 
 async function checkRate<U extends Caller>(request: Request, caller: U, { made, settings }: Arrival<U>): Promise<void> {

@@ -5,6 +5,7 @@ import { z } from 'zod';
 import type { Person, Scene } from '../test/scene.js';
 import { openScene, readEvents } from '../test/scene.js';
 import type { Authorize } from './index.js';
+import { guardloopServer } from './index.js';
 
 const paid: { readonly cents: number; readonly key: string }[] = [];
 const pay = defineTool({
@@ -155,6 +156,40 @@ describe('who may decide', () => {
     expect(items.map((item: { readonly id: string }) => item.id)).toContain(id);
     expect((await strict.as('sue@shop:supervisor', `${at(id)}/decision`, { body })).status).toBe(200);
     expect((await strict.runs.result(run, { until: 'end' })).status).toBe('completed');
+  });
+
+  it('is told to who decided, and to others where `system` is shown', async () => {
+    const { run, id, digest } = await ask(strict, 'anna@shop');
+    const sue = 'sue@shop:supervisor';
+    const decided = await strict.as(sue, `${at(id)}/decision`, { body: { decision: 'approve', digest } });
+    expect((await decided.json()).approval).toMatchObject({ decidedBy: 'sue' });
+    await strict.runs.result(run, { until: 'end' });
+    const seen = async (person: string): Promise<readonly unknown[]> => {
+      const approval = await (await strict.as(person, at(id))).json();
+      const events = await readEvents(await strict.as(person, `/v1/runs/${run}/events`));
+      expect(approval).toMatchObject({ decision: 'approve', decidedAt: expect.any(Number) });
+      return [approval.decidedBy, events.find(({ event }) => event === 'approval.end')?.data.by];
+    };
+    expect(await seen(sue)).toEqual(['sue', 'sue']);
+    expect(await seen('anna@shop')).toEqual([undefined, undefined]);
+    const open = guardloopServer({
+      runs: strict.runs,
+      agents: { clerk: {} },
+      authenticate: () => ({ user: 'anna', tenant: 'shop' }),
+      show: { system: true },
+    });
+    expect(await (await open.request(`http://localhost${at(id)}`)).json()).toMatchObject({ decidedBy: 'sue' });
+  });
+
+  it('is told the forms of a decision where it has none of them', async () => {
+    const { id, digest } = await ask(scene, 'anna');
+    const errorsOf = async (decision: unknown): Promise<unknown> =>
+      (await (await scene.as('anna', `${at(id)}/decision`, { body: { decision, digest } })).json()).errors;
+    const forms = "'approve', { approve: 'standing', when?, forMs? or expiresAt? }, { reject: words }, { edit: input } or { result }";
+    for (const decision of [undefined, 'aprove', {}, { approve: 's3cret' }])
+      expect(await errorsOf(decision)).toEqual([{ path: 'decision', expected: forms }]);
+    expect(await errorsOf({ reject: 5 })).toEqual([{ path: 'decision.reject', expected: 'string' }]);
+    expect(await errorsOf({ approve: 'standing', forMs: 'long' })).toEqual([{ path: 'decision.forMs', expected: 'number' }]);
   });
 
   it('is said for runs too: who may see one of others may not end it, unless that is said', async () => {

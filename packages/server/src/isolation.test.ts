@@ -1,4 +1,4 @@
-import { defineAgent, defineTool } from '@guardloop/core';
+import { defineAgent, defineTool, GuardloopError } from '@guardloop/core';
 import { callTool, say, scriptedModel } from '@guardloop/testing';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
@@ -183,13 +183,21 @@ describe('who does not say who they are', () => {
       () => true,
       () => null,
     ];
+    const told: unknown[] = [];
     for (const authenticate of odd) {
       const closed = await openScene({ clerk }, { authenticate: authenticate as never }, { isWorking: false });
       try {
         expect((await closed.as('anna', '/v1/runs')).status).toBe(401);
+        told.push(...closed.errors);
       } finally {
         await closed.close();
       }
     }
+    // Null is nobody, as undefined is.
+    expect(told).toHaveLength(odd.length - 1);
+    const faults = told.filter((error) => GuardloopError.is(error)).map(({ code, message }) => `${code} ${message}`);
+    expect(faults).toHaveLength(odd.length - 3);
+    expect(new Set(faults).size).toBe(1);
+    expect(faults[0]).toMatch(/^CONFIG_INVALID `authenticate`.*Give \{ user, tenant\? \}/);
   });
 });

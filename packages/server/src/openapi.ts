@@ -10,6 +10,9 @@ import * as schemas from './schemas.js';
 
 type JsonRecord = Readonly<Record<string, unknown>>;
 
+/** Behind the prefix. */
+export const openApiPath = '/openapi.json';
+
 /** Problems that every operation may answer. */
 const everyProblem = [400, 401, 403, 421, 429, 500, 503];
 

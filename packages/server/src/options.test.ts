@@ -1,12 +1,17 @@
 import { defineAgent } from '@guardloop/core';
-import { durable } from '@guardloop/durable';
+import { durable, durableAgent, durableClient } from '@guardloop/durable';
 import { memoryStore } from '@guardloop/store';
 import { say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { anonymous, guardloopServer } from './index.js';
 
 const desk = defineAgent({ name: 'desk', instructions: '', model: scriptedModel([say('Hello.')]) });
 const runs = durable({ store: memoryStore(), agents: { desk } });
+const ofShop = {
+  runs: durable({ store: memoryStore(), agents: { desk, clerk: durableAgent(desk, { data: z.object({ shop: z.string() }) }) } }),
+  authenticate: anonymous(),
+};
 const good = { runs, agents: { desk: {} }, authenticate: anonymous() };
 
 describe('options of the server', () => {
@@ -20,6 +25,13 @@ describe('options of the server', () => {
     ['an agent that is none', { ...good, agents: { desk: true } }, /`agents\.desk` that is no object/],
     ['a name that no address takes', { ...good, agents: { 'my desk': {} } }, /Register it with the workers under another/],
     ['a misspelt option of an agent', { ...good, agents: { desk: { alow: () => true } } }, /no option `alow`\. Did you mean allow\?/],
+    ['a misspelt agent', { ...good, agents: { dessk: {} } }, /offers the agent dessk.*Did you mean desk\? It knows desk\./],
+    [
+      'an agent that needs data',
+      { ...ofShop, agents: { clerk: {} } },
+      /the agent clerk, whose runs need data\. Give `agents\.clerk\.data`/,
+    ],
+    ['a place in traces that is no function', { ...good, traceparent: '00-' }, /`traceparent` that is no function/],
     ['a misspelt option', { ...good, authorise: () => true }, /no option `authorise`\. Did you mean authorize\?/],
     ['a hook that is none', { ...good, rateLimit: 5 }, /`rateLimit` that is no function/],
     ['no number', { ...good, maxBodyBytes: '1mb' }, /`maxBodyBytes` that is no whole number from 1/],
@@ -37,6 +49,12 @@ describe('options of the server', () => {
   ])('are refused: %s', (_name, options, message) => {
     expect(() => guardloopServer(options as never)).toThrow(message);
     expect(() => guardloopServer(options as never)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+  });
+
+  it('are taken with the data that the agent needs, and unchecked where no agent is known', () => {
+    expect(() => guardloopServer({ ...ofShop, agents: { desk: {}, clerk: { data: () => ({ shop: 'north' }) } } })).not.toThrow();
+    const client = durableClient({ store: memoryStore() });
+    expect(() => guardloopServer({ runs: client, agents: { dessk: {} }, authenticate: anonymous() })).not.toThrow();
   });
 
   it('put the routes under a prefix of theirs, or none', async () => {

@@ -29,9 +29,9 @@ export interface RateQuestion<U extends Caller = Caller> {
 export interface ServerOptions<U extends Caller = Caller> {
   /** The runs, as `@guardloop/durable` makes them. */
   readonly runs: RunsService;
-  /** Agents that clients may start, by name. */
+  /** Agents that clients may start, by name. Where `runs` knows agents, these must be among them, with `data` where they need it. */
   readonly agents: Readonly<Record<string, OfferedAgent<U>>>;
-  /** Who calls. For this machine alone: `anonymous()`. */
+  /** Who calls. For this machine alone: `anonymous()`. What it gives that names nobody is told to `onError`, and is 401. */
   readonly authenticate: Authenticate<U>;
   /** Who may see and decide what, and list for a tenant. Default: owners see and decide their own, nobody lists for others. */
   readonly authorize?: Authorize<U> | undefined;
@@ -47,6 +47,12 @@ export interface ServerOptions<U extends Caller = Caller> {
   readonly hosts?: readonly string[] | undefined;
   /** Origins whose pages may call, such as `https://app.example`, with cookies too. Default: the server's own alone, and no CORS. */
   readonly origins?: readonly string[] | undefined;
+  /**
+   * The W3C `traceparent` that a run is submitted with, for what traces it. It decides where the run's spans are and whether they are sampled: of
+   * callers whom you trust give that of the request, `(_caller, request) => request.headers.get('traceparent')`, or `activeTraceparent()` of
+   * `@guardloop/otel`. Malformed is none. Default: none; what clients send is left aside.
+   */
+  readonly traceparent?: ((caller: U, request: Request) => string | null | undefined) | undefined;
   /** Of a request. Default 1,000,000 bytes. */
   readonly maxBodyBytes?: number | undefined;
   /** Of a request of a protocol whose clients send the whole conversation each time. Default 8,000,000 bytes. */
@@ -92,6 +98,7 @@ export interface Settings<U extends Caller> extends Readonly<Record<keyof typeof
   readonly authenticate: Authenticate<U>;
   readonly authorize: Authorize<U> | undefined;
   readonly rateLimit: ServerOptions<U>['rateLimit'];
+  readonly traceparent: ServerOptions<U>['traceparent'];
   readonly protocols: ReadonlySet<'ag-ui' | 'ai-sdk'>;
   readonly prefix: string;
   readonly hosts: readonly string[] | undefined;
@@ -111,6 +118,7 @@ const optionNames = [
   'prefix',
   'hosts',
   'origins',
+  'traceparent',
   ...Object.keys(numbers),
   'onError',
 ];
@@ -140,7 +148,8 @@ export function readOptions<U extends Caller>(options: ServerOptions<U>): Settin
   if (typeof authenticate !== 'function')
     refuse('needs `authenticate`: a function from a request to { user }, or undefined. For this machine alone: anonymous().');
   checkAgents(agents);
-  for (const name of ['authorize', 'rateLimit', 'onError']) checkFunction(options, name);
+  checkKnown(agents, runs);
+  for (const name of ['authorize', 'rateLimit', 'traceparent', 'onError']) checkFunction(options, name);
   const onError = options.onError ?? (() => undefined);
   return {
     runs,
@@ -148,6 +157,7 @@ export function readOptions<U extends Caller>(options: ServerOptions<U>): Settin
     authenticate,
     authorize: options.authorize,
     rateLimit: options.rateLimit,
+    traceparent: options.traceparent,
     protocols: readProtocols(options.protocols),
     prefix: readPrefix(options.prefix),
     hosts: readHosts(options.hosts) ?? (isAnonymous(authenticate) ? thisMachine : undefined),
@@ -173,6 +183,20 @@ function checkAgents(agents: object): void {
     if (!isObject(agent)) refuse(`has \`agents.${name}\` that is no object. Give {}, or its options.`);
     checkNames(agent, agentOptionNames, `\`agents.${name}\``);
     for (const option of ['allow', 'data']) checkFunction(agent, option, `agents.${name}.`);
+  }
+}
+
+/** Where the runs know agents, what is offered must be among them, and get the data that it needs. */
+function checkKnown<U extends Caller>(offered: ServerOptions<U>['agents'], { agents: known }: RunsService): void {
+  if (known === undefined) return;
+  for (const [name, { data }] of Object.entries(offered)) {
+    const agent = known.get(name);
+    if (agent === undefined)
+      refuse(
+        `offers the agent ${name}, which \`runs\` does not know. ${suggest(name, [...known.keys()])}It knows ${[...known.keys()].join(', ') || 'none'}.`,
+      );
+    else if (data === undefined && agent.needsData())
+      refuse(`offers the agent ${name}, whose runs need data. Give \`agents.${name}.data\`: a function of who calls that makes it.`);
   }
 }
 

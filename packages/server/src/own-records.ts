@@ -37,10 +37,11 @@ export async function belongingOf<U extends Caller>(
   { settings, caller }: Call<U>,
   scope: Scope,
   what: 'runs' | 'approvals' | 'sessions',
-): Promise<{ readonly owner?: string; readonly tenant?: string | undefined }> {
-  if (scope !== 'tenant') return { owner: caller.user, tenant: caller.tenant };
+): Promise<{ readonly owner?: string; readonly tenant?: string }> {
+  const tenant = caller.tenant === undefined ? {} : { tenant: caller.tenant };
+  if (scope !== 'tenant') return { owner: caller.user, ...tenant };
   if (!(await mayCaller(settings.authorize, { action: 'tenant.list', what }, caller))) throw new Problem('not-allowed');
-  return { tenant: caller.tenant };
+  return tenant;
 }
 
 /** A place to go on from that no page gave is the client's fault. */

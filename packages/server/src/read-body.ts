@@ -35,13 +35,27 @@ export async function readJson(request: Request, limits: BodyLimits): Promise<un
   return value;
 }
 
-/** The value as the schema gives it. Throws {@link Problem}, which names fields and what was expected, and no value. */
-export function fit<S extends z.ZodType>(schema: S, value: unknown, kind: 'bad-body' | 'bad-query' = 'bad-body'): z.output<S> {
+/** The value as the schema gives it. Throws {@link Problem}, which names fields and what was expected, and no value; `detail` says where more stands. */
+export function fit<S extends z.ZodType>(
+  schema: S,
+  value: unknown,
+  { kind, detail }: { readonly kind: 'bad-body' | 'bad-query'; readonly detail: string },
+): z.output<S> {
   const parsed = schema.safeParse(value);
   if (parsed.success) return parsed.data;
-  throw new Problem(kind, {
-    errors: parsed.error.issues.slice(0, 20).map((issue) => ({ path: pathOf(issue.path), expected: expectedOf(issue) })),
-  });
+  throw new Problem(kind, { detail, errors: parsed.error.issues.flatMap((issue) => faultsOf(issue, [])).slice(0, 20) });
+}
+
+type Fault = NonNullable<Problem['body']['errors']>[number];
+function faultsOf(issue: z.core.$ZodIssue, before: readonly PropertyKey[]): readonly Fault[] {
+  const path = [...before, ...issue.path];
+  if (issue.code === 'unrecognized_keys') return issue.keys.map((key) => ({ path: pathOf([...path, key]), expected: 'no such field' }));
+  if (issue.code === 'invalid_union') {
+    // Where what was sent is of one of the forms, its own faults are told.
+    const meant = issue.errors.filter((issues) => issues.every((inner) => inner.path.length > 0));
+    if (meant.length === 1 && meant[0] !== undefined) return meant[0].flatMap((inner) => faultsOf(inner, path));
+  }
+  return [{ path: pathOf(path), expected: expectedOf(issue) }];
 }
 
 /** Throws {@link Problem} for a list in a field of the body that is longer than it may be. */
@@ -134,15 +148,14 @@ function expectedOf(issue: z.core.$ZodIssue): string {
     case 'invalid_type':
       return issue.expected;
     case 'too_big':
-      return `at most ${issue.maximum}`;
+      return `${issue.origin === 'string' ? 'a length of ' : ''}at most ${issue.maximum}`;
     case 'too_small':
-      return `at least ${issue.minimum}`;
-    case 'unrecognized_keys':
-      return 'no other fields';
+      return `${issue.origin === 'string' ? 'a length of ' : ''}at least ${issue.minimum}`;
     case 'invalid_value':
       return `one of ${issue.values.map(String).join(', ')}`;
     case 'invalid_union':
-      return 'one of the forms described';
+      // The schema's own words.
+      return issue.message;
     case 'invalid_format':
       return `the form of ${issue.format === 'regex' ? 'a name or id' : issue.format}`;
     default:

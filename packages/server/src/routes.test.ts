@@ -1,10 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { defineAgent, defineTool } from '@guardloop/core';
 import { callTool, say, scriptedModel } from '@guardloop/testing';
+import { Hono } from 'hono';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
-import type { Scene } from '../test/scene.js';
+import type { Person, Scene } from '../test/scene.js';
 import { gate, openScene, readEvents, textOf } from '../test/scene.js';
+import type { ServerOptions } from './index.js';
+import { anonymous, guardloopServer } from './index.js';
 
 const hold = gate();
 const look = defineTool({
@@ -197,6 +200,18 @@ describe('a start', () => {
     }
   });
 
+  it('is refused where too many of the user wait, also behind those of one of the same name in a tenant', async () => {
+    const idle = await openScene({ desk }, { maxQueued: 2 }, { isWorking: false });
+    try {
+      const at = async (person: string) => (await idle.as(person, '/v1/runs', { body: { agent: 'desk', input: 'Hello.' } })).status;
+      for (const person of ['anna', 'anna', 'anna@shop', 'anna@shop']) expect(await at(person)).toBe(201);
+      expect(await at('anna')).toBe(503);
+      expect(await at('anna@shop')).toBe(503);
+    } finally {
+      await idle.close();
+    }
+  });
+
   it('is refused where too many of the user are started at once', async () => {
     const idle = await openScene({ desk }, { maxQueued: 2 }, { isWorking: false });
     // A store that is far away: what one start writes, those beside it do not see.
@@ -225,11 +240,67 @@ describe('a start', () => {
       expect((await at('anna', 'desk')).status).toBe(201);
       const [refused, none] = await Promise.all([at('bert', 'desk'), at('bert', 'nobody')]);
       expect(refused.status).toBe(404);
-      expect(await refused.text()).toBe(await none.text());
+      const told = await none.json();
+      expect(await refused.json()).toEqual(told);
+      expect(told.errors).toEqual([{ path: 'agent', expected: 'an agent that you may start' }]);
       expect((await at('anna', 'looker')).status).toBe(404);
     } finally {
       await some.close();
     }
+  });
+
+  it('is told which field does not fit, and which forms it has, and never what it holds', async () => {
+    const forms = "a text that is not empty, or a list of parts { type: 'text' | 'image' | 'file', … }";
+    const good = { agent: 'desk', input: 'Hello.' };
+    const cases: readonly [object, readonly object[]][] = [
+      [{ agent: 'desk' }, [{ path: 'input', expected: forms }]],
+      [{ ...good, input: '' }, [{ path: 'input', expected: 'a length of at least 1' }]],
+      [{ ...good, input: { text: 's3cret' } }, [{ path: 'input', expected: forms }]],
+      [{ ...good, input: [{ type: 's3cret' }] }, [{ path: 'input.0.type', expected: "'text', 'image' or 'file'" }]],
+      [{ ...good, input: [{ type: 'text' }] }, [{ path: 'input.0.text', expected: 'string' }]],
+      [{ input: 'Hello.' }, [{ path: 'agent', expected: 'string' }]],
+      [{ ...good, data: { user: 's3cret' } }, [{ path: 'data', expected: 'no such field' }]],
+      [{ ...good, 's3cret 4111': 1 }, [{ path: '?', expected: 'no such field' }]],
+      [{ ...good, input: [{ type: 'text', text: 'Hello.', labels: 's3cret' }] }, [{ path: 'input.0.labels', expected: 'no such field' }]],
+    ];
+    for (const [body, errors] of cases) {
+      const response = await scene.as('anna', '/v1/runs', { body });
+      const text = await response.text();
+      expect(JSON.parse(text)).toEqual({
+        type: 'urn:guardloop:problem:bad-body',
+        title: 'The body does not fit.',
+        status: 400,
+        detail: 'What is taken stands in /v1/openapi.json, under `startRun`.',
+        errors,
+      });
+      expect(text).not.toContain('s3cret');
+    }
+    const larger = new Hono().route('/api', guardloopServer({ runs: scene.runs, agents: { desk: {} }, authenticate: anonymous() }));
+    const response = await larger.request('http://localhost/api/v1/runs?limit=none');
+    const { detail, errors } = (await response.json()) as { readonly detail: string; readonly errors: unknown };
+    expect(errors).toEqual([{ path: 'limit', expected: 'number' }]);
+    expect(detail).toBe('What is taken stands in /api/v1/openapi.json, under `listRuns`.');
+    expect((await larger.request('http://localhost/api/v1/openapi.json')).status).toBe(200);
+  });
+
+  it('has no place in a trace that its client says, unless the host takes it', async () => {
+    const place = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const taken = async (options: Partial<ServerOptions<Person>>, header: string): Promise<unknown> => {
+      const some = await openScene({ desk }, options, { isWorking: false });
+      try {
+        const started = await some.as('anna', '/v1/runs', { body: { agent: 'desk', input: 'Hello.' }, headers: { traceparent: header } });
+        expect(started.status).toBe(201);
+        const record = await some.store.runs.get((await started.json()).id);
+        return (record?.submission as { readonly traceparent?: string } | undefined)?.traceparent;
+      } finally {
+        await some.close();
+      }
+    };
+    const follow = { traceparent: (_caller: Person, request: Request) => request.headers.get('traceparent') };
+    expect(await taken({}, place)).toBeUndefined();
+    expect(await taken(follow, place)).toBe(place);
+    expect(await taken(follow, '00-malformed')).toBeUndefined();
+    expect(await taken({ traceparent: () => place.replace('-01', '-00') }, place)).toBe(place.replace('-01', '-00'));
   });
 
   it('takes its data from the server, never from the client', async () => {

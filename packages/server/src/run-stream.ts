@@ -24,6 +24,7 @@ export function stanceOf<U extends Caller>({ settings, caller, show }: Call<U>, 
   return {
     root,
     show,
+    user: caller.user,
     approval: async (id) => {
       const approval = await settings.runs.approvals.get(id);
       if (approval === undefined || !(await mayCaller(settings.authorize, { action: 'approval.read', approval }, caller))) return undefined;

@@ -36,7 +36,12 @@ const filePartSchema = z.strictObject({
   name: z.string().min(1).max(200).optional(),
 });
 /** What the user says. Parts carry their data: no addresses that somebody else would fetch. */
-export const inputSchema = z.union([z.string().min(1), z.array(z.union([textPartSchema, imagePartSchema, filePartSchema])).min(1)]);
+const partSchema = z.discriminatedUnion('type', [textPartSchema, imagePartSchema, filePartSchema], {
+  error: "'text', 'image' or 'file'",
+});
+export const inputSchema = z.union([z.string().min(1), z.array(partSchema).min(1)], {
+  error: "a text that is not empty, or a list of parts { type: 'text' | 'image' | 'file', … }",
+});
 
 export const startSchema = z
   .strictObject({
@@ -58,14 +63,17 @@ const jsonObject = z.record(z.string(), anyJson);
 const standing = { approve: z.literal('standing'), when: jsonObject.optional() };
 const wholeNumber = z.number().int().positive();
 export const decisionSchema = z
-  .union([
-    z.literal('approve'),
-    z.strictObject({ ...standing, forMs: wholeNumber.optional() }),
-    z.strictObject({ ...standing, expiresAt: wholeNumber }),
-    z.strictObject({ reject: z.string().max(10_000) }),
-    z.strictObject({ edit: jsonObject }),
-    z.strictObject({ result: anyJson }),
-  ])
+  .union(
+    [
+      z.literal('approve'),
+      z.strictObject({ ...standing, forMs: wholeNumber.optional() }),
+      z.strictObject({ ...standing, expiresAt: wholeNumber }),
+      z.strictObject({ reject: z.string().max(10_000) }),
+      z.strictObject({ edit: jsonObject }),
+      z.strictObject({ result: anyJson }),
+    ],
+    { error: "'approve', { approve: 'standing', when?, forMs? or expiresAt? }, { reject: words }, { edit: input } or { result }" },
+  )
   .meta({ id: 'Decision' });
 /** `digest` is that of the approval as the person saw it. Who decides is who calls. */
 export const decideSchema = z.strictObject({ decision: decisionSchema, digest: digestSchema }).meta({ id: 'Decide' });

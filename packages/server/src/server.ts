@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import type { BlankEnv, BlankSchema } from 'hono/types';
 import { answer } from './answer.js';
 import type { Caller } from './caller.js';
-import { openApiDocument } from './openapi.js';
+import { openApiDocument, openApiPath } from './openapi.js';
 import type { Operation } from './operation.js';
 import { json } from './operation.js';
 import type { ServerOptions, Settings } from './options.js';
@@ -14,8 +14,6 @@ import { checkPlace, crossOrigin, secure } from './request-place.js';
 import { approvalOperations } from './routes/approvals.js';
 import { runOperations } from './routes/runs.js';
 import { sessionOperations } from './routes/sessions.js';
-
-const openApiPath = '/openapi.json';
 
 /**
  * Durable runs over HTTP: an app of hono, whose `fetch` runs wherever requests and responses are the web's. Each user sees what is theirs, and

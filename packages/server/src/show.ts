@@ -12,7 +12,7 @@ export interface Show {
   readonly reasons?: boolean | undefined;
   /** Handoffs, and what agents used as tools do. Default false. */
   readonly agents?: boolean | undefined;
-  /** Codes and messages of failures, limits, queues and attempts. Default false. */
+  /** Codes and messages of failures, limits, queues and attempts, and who decided where it was not who looks. Default false. */
   readonly system?: boolean | undefined;
 }
 export const internalShow: Show = { tools: 'all', reasons: true, agents: true, system: true };
@@ -58,6 +58,9 @@ export function outcomeView(outcome: RunOutcome, show: Show): OutcomeView {
   };
 }
 
+const showsDecider = (decidedBy: string | undefined, { show, user }: Pick<ApprovalStance, 'show' | 'user'>): boolean =>
+  decidedBy !== undefined && (show.system === true || decidedBy === user);
+
 const kindOf = (decision: Decision): NonNullable<ApprovalView['decision']> => {
   if (decision === 'approve') return 'approve';
   if ('approve' in decision) return 'standing';
@@ -65,8 +68,16 @@ const kindOf = (decision: Decision): NonNullable<ApprovalView['decision']> => {
   return 'edit' in decision ? 'edit' : 'result';
 };
 
+/** To whom an approval is shown. */
+export interface ApprovalStance {
+  readonly mayDecide: boolean;
+  readonly show: Show;
+  /** Who looks. They see of a decision that it was theirs. */
+  readonly user: string;
+}
+
 /** The question is shown as the log has it, word for word. */
-export function approvalView(record: ApprovalRecord, mayDecide: boolean, show: Show): ApprovalView {
+export function approvalView(record: ApprovalRecord, { mayDecide, show, user }: ApprovalStance): ApprovalView {
   const { id, session, run, state, approval, requestedAt, expiresAt, decision, decidedBy, decidedAt, owner } = record;
   return {
     id,
@@ -78,7 +89,7 @@ export function approvalView(record: ApprovalRecord, mayDecide: boolean, show: S
     requestedAt,
     ...(expiresAt === undefined ? {} : { expiresAt }),
     ...(decision === undefined ? {} : { decision: kindOf(decision) }),
-    ...(decidedBy === undefined ? {} : { decidedBy }),
+    ...(showsDecider(decidedBy, { show, user }) ? { decidedBy } : {}),
     ...(decidedAt === undefined ? {} : { decidedAt }),
     ...(owner === undefined || show.system !== true ? {} : { owner }),
   };
@@ -103,6 +114,7 @@ export function sessionView(session: SessionRecord, show: Show): SessionView {
 export interface EventStance {
   readonly root: string;
   readonly show: Show;
+  readonly user: string;
   /** Asked for approvals alone. `undefined`: they may not even read it. */
   readonly approval: (id: string) => Promise<{ readonly mayDecide: boolean } | undefined>;
 }
@@ -150,7 +162,7 @@ export async function clientEvent({ event }: NumberedEvent, stance: EventStance)
         type: 'approval.end',
         id: event.id,
         decision: event.decision,
-        ...(event.decidedBy === undefined || show.system !== true ? {} : { by: event.decidedBy }),
+        ...(showsDecider(event.decidedBy, stance) ? { by: event.decidedBy } : {}),
       };
     default:
       return quietEvent(event, stance, isChild);

@@ -22,8 +22,8 @@ export interface Start {
 /** The agent, if it is offered to this caller. Throws the problem that there is none. */
 export async function offeredAgent<U extends Caller>({ settings, caller }: Call<U>, name: string): Promise<OfferedAgent<U>> {
   const agent = settings.agents.get(name);
-  if (agent === undefined) throw new Problem('not-found');
-  if (agent.allow !== undefined && (await agent.allow(caller)) !== true) throw new Problem('not-found');
+  if (agent === undefined || (agent.allow !== undefined && (await agent.allow(caller)) !== true))
+    throw new Problem('not-found', { errors: [{ path: 'agent', expected: 'an agent that you may start' }] });
   return agent;
 }
 
@@ -43,7 +43,7 @@ export async function startRun<U extends Caller>(
     const known = await runs.status(start.id);
     if (known !== undefined) return { created: false, run: await sameRun(call, known, named) };
   }
-  const traceparent = request.headers.get('traceparent') ?? undefined;
+  const traceparent = settings.traceparent?.(caller, request) ?? undefined;
   const { created, run } = await withinQueue(call, async () =>
     runs.submit(start.agent, start.input, {
       id: start.id ?? freshRunId(),
@@ -80,9 +80,21 @@ async function withinQueue<U extends Caller, T>({ settings: { runs, maxQueued },
   const before = counts.get(key) ?? 0;
   counts.set(key, before + 1);
   try {
-    const { items } = await runs.list({ owner, tenant, state: 'queued', limit: maxQueued });
-    if (items.filter((run) => isOwn(run, caller)).length + before >= maxQueued)
-      throw new Problem('queue-full', { headers: { 'retry-after': '10' } });
+    // A store takes a tenant that is left out for any: a page may hold others, and does not say how many of theirs follow.
+    let waiting = before;
+    for (let after: string | undefined, isLast = false; waiting < maxQueued && !isLast; ) {
+      const { items, next } = await runs.list({
+        owner,
+        ...(tenant === undefined ? {} : { tenant }),
+        state: 'queued',
+        limit: maxQueued,
+        ...(after === undefined ? {} : { after }),
+      });
+      waiting += items.filter((run) => isOwn(run, caller)).length;
+      after = next;
+      isLast = next === undefined;
+    }
+    if (waiting >= maxQueued) throw new Problem('queue-full', { headers: { 'retry-after': '10' } });
     return await start();
   } finally {
     const left = (counts.get(key) ?? 1) - 1;

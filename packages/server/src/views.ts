@@ -48,6 +48,7 @@ export interface ApprovalView {
   readonly requestedAt: number;
   readonly expiresAt?: number | undefined;
   readonly decision?: 'approve' | 'standing' | 'reject' | 'edit' | 'result' | undefined;
+  /** (system), unless it was who looks. */
   readonly decidedBy?: string | undefined;
   readonly decidedAt?: number | undefined;
   /** (system) */
@@ -104,6 +105,7 @@ export type ClientEvent =
       readonly type: 'approval.end';
       readonly id: string;
       readonly decision: 'approve' | 'reject' | 'edit' | 'result' | 'void';
+      /** (system), unless it was who looks. */
       readonly by?: string | undefined;
     }
   | { readonly type: 'handoff'; readonly from: string; readonly to: string }

@@ -33,7 +33,7 @@ export function approvalOperations<U extends Caller>(): readonly Operation<U>[] 
         for (const approval of items) {
           if (!(await mayCaller(settings.authorize, { action: 'approval.read', approval }, caller))) continue;
           const mayDecide = await mayCaller(settings.authorize, { action: 'approval.decide', approval }, caller);
-          views.push(approvalView(approval, mayDecide, show));
+          views.push(approvalView(approval, { mayDecide, show, user: caller.user }));
         }
         return json({ items: views, ...(next === undefined ? {} : { next }) });
       },
@@ -64,14 +64,14 @@ export function approvalOperations<U extends Caller>(): readonly Operation<U>[] 
       problems: [404],
       handle: async (call) => {
         const { record, mayDecide } = await seenApproval(call, call.params.approval ?? '');
-        return json(approvalView(record, mayDecide, call.show));
+        return json(approvalView(record, { mayDecide, show: call.show, user: call.caller.user }));
       },
     }),
   ];
 }
 
-function decidedResponse<U extends Caller>({ show }: Call<U>, decided: Decided): Response {
-  const approval = approvalView(decided.approval, false, show);
+function decidedResponse<U extends Caller>({ show, caller }: Call<U>, decided: Decided): Response {
+  const approval = approvalView(decided.approval, { mayDecide: false, show, user: caller.user });
   switch (decided.status) {
     case 'recorded':
       return json({ outcome: 'recorded', approval });
