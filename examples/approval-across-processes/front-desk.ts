@@ -18,7 +18,7 @@ const app = guardloopServer<Person>({
   runs: durableClient({ store: openStore() }),
   agents: { billing: {} },
   authenticate: (request) => people.get(request.headers.get('authorization')?.replace('Bearer ', '') ?? ''),
-  // Nobody approves what they asked for themselves.
-  authorize: (question, { isSupervisor }) => (question.action === 'approval.read' && !isSupervisor ? undefined : isSupervisor),
+  // Supervisors see all of their tenant and decide; nobody approves what they asked for themselves.
+  authorize: ({ action }, { isSupervisor }) => (action === 'approval.decide' ? isSupervisor : isSupervisor || undefined),
 });
 serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, ({ port }) => console.log(`http://127.0.0.1:${port}/v1`));
