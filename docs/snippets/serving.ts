@@ -1,27 +1,17 @@
 import assert from 'node:assert/strict';
-import { memoryStore } from '@guardloop/store';
-import { callTool, say, scriptedModel } from '@guardloop/testing';
-import { z } from 'zod';
 
-const model = scriptedModel([callTool('refund', { orderId: 'o1', cents: 500 }), say('Refunded.')]);
-const store = memoryStore(); // stands for sqliteStore or postgresStore
-interface Account {
-  readonly name: string;
-  readonly shop: string;
-  readonly role: 'customer' | 'supervisor';
-}
-const accounts: Readonly<Record<string, Account>> = {
-  'session=1': { name: 'anna', shop: 'north', role: 'customer' },
-  'session=2': { name: 'sue', shop: 'north', role: 'supervisor' },
-};
-const accountOf = async (cookie: string | null): Promise<Account | undefined> => accounts[cookie ?? ''];
 const failures: unknown[] = [];
+const { error: writeError } = console;
+console.error = (error: unknown) => failures.push(error);
 
 // #region server
 import { defineAgent, defineTool } from '@guardloop/core';
 import { durable } from '@guardloop/durable';
 import type { Caller } from '@guardloop/server';
 import { guardloopServer } from '@guardloop/server';
+import { memoryStore } from '@guardloop/store';
+import { callTool, say, scriptedModel } from '@guardloop/testing';
+import { z } from 'zod';
 
 const refund = defineTool({
   name: 'refund',
@@ -31,37 +21,44 @@ const refund = defineTool({
   approval: true,
   execute: ({ cents }) => `refunded ${cents}`,
 });
+const model = scriptedModel([callTool('refund', { orderId: 'o1', cents: 500 }), say('Refunded.')]); // stands for openai('gpt-5')
 const desk = defineAgent({ name: 'desk', instructions: 'Handle orders.', model, tools: [refund] });
+const store = memoryStore(); // stands for sqliteStore or postgresStore
 const runs = durable({ store, agents: { desk } });
 const worker = await runs.worker(); // in this process, or in others
 
 interface Person extends Caller {
   readonly role: 'customer' | 'supervisor';
 }
+/** Stands for your sessions. */
+const people = new Map<string | null, Person>([
+  ['session=1', { user: 'anna', tenant: 'north', role: 'customer' }],
+  ['session=2', { user: 'sue', tenant: 'north', role: 'supervisor' }],
+]);
+const authenticate = async (request: Request) => people.get(request.headers.get('cookie'));
+
 const app = guardloopServer<Person>({
   runs,
   agents: { desk: {} },
-  authenticate: async (request) => {
-    const account = await accountOf(request.headers.get('cookie'));
-    return account && { user: account.name, tenant: account.shop, role: account.role };
-  },
-  onError: (error) => failures.push(error),
+  authenticate,
+  onError: (error) => console.error(error), // what went wrong here: clients are not told
 });
 
 // #endregion
 
 // #region node
+import { once } from 'node:events';
+import type { AddressInfo } from 'node:net';
 import { serve } from '@hono/node-server';
 
-const listening = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 });
+const listening = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: Number(process.env.PORT ?? 0) }); // 0: one that is free
+await once(listening, 'listening');
+const { port } = listening.address() as AddressInfo;
 // #endregion
-await new Promise<void>((resolve) => listening.once('listening', () => resolve()));
-const bound = listening.address();
-assert(typeof bound === 'object' && bound !== null);
-const address = `http://127.0.0.1:${bound.port}/v1`;
-const asAnna = { cookie: 'session=1', 'content-type': 'application/json' };
 
 // #region start
+const address = `http://127.0.0.1:${port}/v1`;
+const asAnna = { cookie: 'session=1', 'content-type': 'application/json' };
 const started = await fetch(`${address}/runs`, {
   method: 'POST',
   headers: { ...asAnna, 'idempotency-key': 'order-1-refund' },
@@ -94,7 +91,7 @@ assert.match(text, /event: run\.end\n/);
 const supervised = guardloopServer<Person>({
   runs,
   agents: { desk: {} },
-  authenticate: () => ({ user: 'sue', tenant: 'north', role: 'supervisor' }),
+  authenticate,
   authorize: (question, { role }) => {
     if (question.action === 'approval.decide' && question.approval.approval.tool === 'refund') return role === 'supervisor';
     if (question.action === 'tenant.list' || question.action.endsWith('.read')) return role === 'supervisor' ? true : undefined;
@@ -102,18 +99,20 @@ const supervised = guardloopServer<Person>({
   },
 });
 // #endregion
-const ofTenant = await (await supervised.request('http://localhost/v1/approvals?scope=tenant')).json();
+const ofTenant = await (
+  await supervised.request('http://localhost/v1/approvals?scope=tenant', { headers: { cookie: 'session=2' } })
+).json();
 assert.equal(ofTenant.items.length, 1);
 
 // #region show
 const internal = guardloopServer<Person>({
   runs,
   agents: { desk: {} },
-  authenticate: () => ({ user: 'anna', tenant: 'north', role: 'customer' }),
+  authenticate,
   show: ({ role }) => (role === 'supervisor' ? 'internal' : { tools: ['refund'] }),
 });
 // #endregion
-const shown = await (await internal.request(`http://localhost/v1/runs/${id}/events`)).text();
+const shown = await (await internal.request(`http://localhost/v1/runs/${id}/events`, { headers: asAnna })).text();
 assert.match(shown, /"input":\{"orderId":"o1","cents":500\}/);
 
 // #region local
@@ -124,10 +123,60 @@ const local = guardloopServer({ runs, agents: { desk: {} }, authenticate: anonym
 assert.equal((await local.request('http://localhost/v1/runs')).status, 200);
 assert.equal((await local.request('http://elsewhere.example/v1/runs')).status, 421);
 
-assert.deepEqual(failures, []);
-await new Promise<void>((resolve) => {
-  listening.close(() => resolve());
-  if ('closeAllConnections' in listening) listening.closeAllConnections();
+// #region data
+import { withContext } from '@guardloop/core';
+import { durableAgent } from '@guardloop/durable';
+
+const ofShop = withContext<{ readonly customer: string }>();
+const clerk = ofShop.defineAgent({ name: 'clerk', instructions: ({ context }) => `You serve ${context.customer}.`, model });
+const shop = durable({
+  store,
+  agents: { clerk: durableAgent(clerk, { data: z.object({ customer: z.string() }), context: ({ data }) => data }) },
 });
-await worker.stop();
-await runs.close();
+const shopServer = guardloopServer<Person>({
+  runs: shop,
+  agents: {
+    clerk: {
+      allow: ({ role }) => role === 'customer', // for others it is not there
+      data: ({ user }) => ({ customer: user }), // of who calls: a client has no say in it
+    },
+  },
+  authenticate,
+});
+// #endregion
+assert.throws(() => guardloopServer({ runs: shop, agents: { clerk: {} }, authenticate }), /`agents\.clerk\.data`/);
+const ofOthers = await shopServer.request('http://localhost/v1/runs', {
+  method: 'POST',
+  headers: { ...asAnna, cookie: 'session=2' },
+  body: JSON.stringify({ agent: 'clerk', input: 'Hello.' }),
+});
+assert.equal(ofOthers.status, 404);
+assert.match(await ofOthers.text(), /"path":"agent"/);
+await shop.close();
+
+// #region stop
+const stop = async () => {
+  const closed = once(listening, 'close');
+  listening.close(); // takes no new connection, and lets answers that are under way end
+  const cut = setTimeout(() => 'closeAllConnections' in listening && listening.closeAllConnections(), 2_000); // breaks streams off
+  await closed;
+  clearTimeout(cut);
+  await worker.stop({ graceMs: 10_000 }); // if it is of this process
+  await runs.close();
+  await store.close(); // one that you made is yours to close
+};
+process.once('SIGTERM', stop);
+// #endregion
+process.off('SIGTERM', stop);
+const coming = await fetch(`${address}/runs/stream`, {
+  method: 'POST',
+  headers: asAnna,
+  body: JSON.stringify({ agent: 'desk', input: 'Another one.' }),
+});
+assert.equal(coming.status, 200);
+const stopping = stop();
+await assert.rejects(coming.text());
+await stopping;
+
+assert.deepEqual(failures, []);
+console.error = writeError;

@@ -74,7 +74,6 @@ const starting = new WeakMap<RunsService, Map<string, number>>();
 /** Starts, if not too many runs of the caller wait: those that are being started at the same time count. */
 async function withinQueue<U extends Caller, T>({ settings: { runs, maxQueued }, caller }: Call<U>, start: () => Promise<T>): Promise<T> {
   const { user: owner, tenant } = caller;
-  const theirs = { owner, ...(tenant === undefined ? {} : { tenant }) };
   const key = JSON.stringify([tenant ?? null, owner]);
   const counts = starting.get(runs) ?? new Map<string, number>();
   starting.set(runs, counts);
