@@ -1,10 +1,11 @@
-import type { Approval, Decision } from '@guardloop/core';
+import type { Approval, Decision, GuardloopError } from '@guardloop/core';
 import type { ApprovalQuery, ApprovalRecord, ApprovalRecords, DecideOutcome, Page } from '@guardloop/store';
 import type { Content, Payload } from '@guardloop/store/kit';
 import {
   decideApproval,
   pageSize,
   placeOf,
+  readApart,
   readPlace,
   reopenApproval,
   scheduleApproval,
@@ -52,12 +53,32 @@ export async function writeApproval(
   return { text: JSON.stringify(stored), payloads };
 }
 
+/** Rejects where it cannot be read. */
 async function readApproval(context: RedisContext, text: string): Promise<StoredApproval> {
+  const read = await tryApproval(context, text);
+  if ('error' in read) throw read.error;
+  return { record: read, text };
+}
+
+interface Unreadable {
+  readonly id: string;
+  readonly error: GuardloopError;
+}
+
+async function tryApproval(context: RedisContext, text: string): Promise<ApprovalRecord | Unreadable> {
   const { tool: _, surface: __, agent: ___, approval: approvalText, answer: answerText, ...rest } = JSON.parse(text) as Stored;
   const rows = [{ place: placeOf('approval', rest.id), text: approvalText }];
   if (answerText !== undefined) rows.push({ place: placeOf('decision', rest.id), text: answerText });
-  const [approval, answer] = await context.codec.decode(rows, payloadReader(context, writeName(rest.session)));
-  return { record: { ...rest, approval: approval as Approval, ...(answer as Answer | undefined) }, text };
+  const [read] = await readApart(context.codec, [rows], payloadReader(context, writeName(rest.session)));
+  if (read === undefined || 'error' in read) return { id: rest.id, error: (read as { readonly error: GuardloopError }).error };
+  const [approval, answer] = read.values;
+  return { ...rest, approval: approval as Approval, ...(answer as Answer | undefined) };
+}
+
+/** What a list gives of records that were tried. */
+function pageOf(tried: readonly (ApprovalRecord | Unreadable)[]): Page<ApprovalRecord> {
+  const unreadable = tried.flatMap((each) => ('error' in each ? [each.id] : []));
+  return { items: tried.flatMap((each) => ('error' in each ? [] : [each])), ...(unreadable.length > 0 ? { unreadable } : {}) };
 }
 
 /** Those of a session that are open or decided, oldest question first. */
@@ -111,7 +132,7 @@ export function redisApprovals(context: RedisContext): ApprovalRecords {
 }
 
 async function listApprovals(context: RedisContext, query: ApprovalQuery): Promise<Page<ApprovalRecord>> {
-  const size = pageSize(query);
+  const size = pageSize(query, 'approvals');
   const [time, member] = readPlace(query.after, ['number', 'string']) ?? [];
   const from = time === undefined ? undefined : { score: Number(time), member: String(member) };
   if (query.session !== undefined) return listOfSession(context, query, { size, from });
@@ -124,7 +145,7 @@ async function listApprovals(context: RedisContext, query: ApprovalQuery): Promi
   });
   const last = found.items.at(-1);
   return {
-    items: found.items.map(({ item }) => item),
+    ...pageOf(found.items.map(({ item }) => item)),
     ...(found.hasMore && last ? { next: writePlace([last.score, last.member]) } : {}),
   };
 }
@@ -152,9 +173,8 @@ async function listOfSession(
     .sort((left, right) => left.score - right.score || (left.member < right.member ? -1 : 1));
   const shown = found.slice(0, size);
   const last = shown.at(-1);
-  const read = await Promise.all(shown.map(({ text }) => readApproval(context, text)));
   return {
-    items: read.map(({ record }) => record),
+    ...pageOf(await Promise.all(shown.map(({ text }) => tryApproval(context, text)))),
     ...(found.length > size && last ? { next: writePlace([last.score, last.member]) } : {}),
   };
 }
@@ -163,16 +183,14 @@ async function readMany(
   context: RedisContext,
   ids: readonly string[],
   query: ApprovalQuery,
-): Promise<readonly (ApprovalRecord | undefined)[]> {
+): Promise<readonly (ApprovalRecord | Unreadable | undefined)[]> {
   const { connection, base } = context;
   const sessions = await connection.read((client) => client.hmget(`${base}askedby`, ...ids));
   const texts = await connection.read((client) =>
     Promise.all(ids.map((id, index) => (typeof sessions[index] === 'string' ? client.hget(`${base}asked:${sessions[index]}`, id) : null))),
   );
   return Promise.all(
-    texts.map(async (text) =>
-      text !== null && fitsStored(JSON.parse(text) as Stored, query) ? (await readApproval(context, text)).record : undefined,
-    ),
+    texts.map(async (text) => (text !== null && fitsStored(JSON.parse(text) as Stored, query) ? tryApproval(context, text) : undefined)),
   );
 }
 

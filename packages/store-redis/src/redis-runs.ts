@@ -149,7 +149,7 @@ function indexOf({ session, state, owner, tenant, due }: RunQuery): string {
 
 async function listRuns(context: RedisContext, query: RunQuery): Promise<Page<RunRecord>> {
   const { connection, base } = context;
-  const size = pageSize(query);
+  const size = pageSize(query, 'runs');
   const [position] = readPlace(query.after, ['number']) ?? [];
   const now = query.due === undefined ? 0 : await nowOf(context);
   const found = await scan(context, {
@@ -172,6 +172,7 @@ function fitsFields(fields: Fields, query: RunQuery, now: number): boolean {
   const named = ['session', 'queue', 'agent', 'owner', 'tenant'] as const;
   if (!named.every((field) => query[field] === undefined || writeName(query[field]) === fields[field])) return false;
   if (query.state !== undefined && query.state !== fields.state) return false;
+  if (query.trouble !== undefined && query.trouble !== (fields.trouble !== undefined)) return false;
   if (query.due === undefined) return true;
   const { state, leaseUntil } = fields;
   const lease = leaseUntil === undefined ? undefined : { owner: '', token: 0, until: Number(leaseUntil) };

@@ -59,7 +59,7 @@ export function redisSessions(context: RedisContext): SessionRecords {
 }
 
 async function listSessions(context: RedisContext, query: SessionQuery): Promise<Page<SessionRecord>> {
-  const size = pageSize(query);
+  const size = pageSize(query, 'sessions');
   const { owner, tenant, status } = query;
   const index =
     owner !== undefined ? `sessions:o:${writeName(owner)}` : tenant !== undefined ? `sessions:t:${writeName(tenant)}` : 'sessions';

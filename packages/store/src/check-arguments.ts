@@ -1,6 +1,7 @@
 import type { LogEvent } from '@guardloop/core';
 import { GuardloopError } from '@guardloop/core';
-import type { ClaimOptions, NewRun, PageQuery } from './contract.js';
+import { suggest } from '@guardloop/core/model';
+import type { ApprovalQuery, ClaimOptions, NewRun, PageQuery, RunQuery, SessionQuery } from './contract.js';
 
 const refuse = (what: string): GuardloopError => new GuardloopError('CONFIG_INVALID', what);
 
@@ -33,8 +34,36 @@ export function checkId(what: string, id: unknown): asserts id is string {
     throw refuse(`The id of a ${what} is no text of 1 to 1,000 characters. Give one that is.`);
 }
 
-/** How many items a page has. Throws CONFIG_INVALID. */
-export function pageSize({ limit = 100 }: PageQuery): number {
+/** What each list may be asked for, beside what all lists take. */
+const filters = {
+  sessions: ['owner', 'tenant', 'status'] satisfies readonly (keyof SessionQuery)[],
+  approvals: [
+    'session',
+    'run',
+    'state',
+    'owner',
+    'tenant',
+    'tool',
+    'surface',
+    'agent',
+    'dueBefore',
+  ] satisfies readonly (keyof ApprovalQuery)[],
+  runs: ['session', 'state', 'queue', 'agent', 'owner', 'tenant', 'due', 'trouble'] satisfies readonly (keyof RunQuery)[],
+};
+
+/**
+ * How many items a page has. Throws CONFIG_INVALID for a filter that the list does not have, and for an owner or a tenant that is given and
+ * undefined: that would list what belongs to everybody.
+ */
+export function pageSize(query: PageQuery, list: keyof typeof filters): number {
+  const names = [...filters[list], 'limit', 'after'];
+  for (const [name, value] of Object.entries(query)) {
+    if (!names.includes(name))
+      throw refuse(`The list of ${list} has no filter \`${name}\`. ${suggest(name, names)}It takes ${names.join(', ')}.`);
+    if (value === undefined && (name === 'owner' || name === 'tenant'))
+      throw refuse(`\`${name}\` of the list of ${list} is undefined. Give whose ${list} are meant, or leave it out to list all.`);
+  }
+  const { limit = 100 } = query;
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > 1_000)
     throw refuse('The `limit` of a list is no whole number from 1 to 1,000. Leave it out for 100, and go on with `after`.');
   return limit;

@@ -34,8 +34,10 @@ export interface Page<T> {
   readonly items: readonly T[];
   /** Give it as `after` to get what follows; left out at the end. */
   readonly next?: string | undefined;
+  /** Ids of those that belong here and cannot be read, since they are damaged or their key is not here. Left out where there are none. */
+  readonly unreadable?: readonly string[] | undefined;
 }
-/** What all lists take. */
+/** What all lists take. A filter that a list does not have is CONFIG_INVALID. */
 export interface PageQuery {
   /** Default 100, at most 1,000. */
   readonly limit?: number | undefined;
@@ -51,6 +53,11 @@ export interface Belonging {
   /** The organisation, for limits. */
   readonly tenant?: string | undefined;
 }
+/** Whose is listed. Left out: everybody's. Given and undefined is CONFIG_INVALID, so that a missing name shows nobody the rows of others. */
+export interface BelongingQuery {
+  readonly owner?: string;
+  readonly tenant?: string;
+}
 /** A session as lists show it; derived from its log in the same transaction as each append, apart from `owner`, `tenant`, `expiresAt`. */
 export interface SessionRecord extends Belonging {
   readonly id: string;
@@ -65,7 +72,7 @@ export interface SessionRecord extends Belonging {
   /** When it is deleted unless something is appended before; left out: never. */
   readonly expiresAt?: number | undefined;
 }
-export interface SessionQuery extends PageQuery, Belonging {
+export interface SessionQuery extends PageQuery, BelongingQuery {
   readonly status?: SessionRecord['status'] | undefined;
 }
 export interface SessionRecords {
@@ -109,7 +116,7 @@ export interface ApprovalRecord extends Belonging {
   readonly remindAt?: number | undefined;
   readonly reminders: number;
 }
-export interface ApprovalQuery extends PageQuery, Belonging {
+export interface ApprovalQuery extends PageQuery, BelongingQuery {
   readonly session?: string | undefined;
   readonly run?: string | undefined;
   readonly state?: ApprovalState | undefined;
@@ -140,8 +147,9 @@ export interface DecideOptions {
   readonly evenIfExpired?: boolean | undefined;
 }
 export interface ApprovalRecords {
+  /** Rejects with STORE_FAILED for one that cannot be read. */
   get(id: string): Promise<ApprovalRecord | undefined>;
-  /** Oldest question first. */
+  /** Oldest question first. One that cannot be read, or whose decision cannot, hides no other: `unreadable` names it. */
   list(query?: ApprovalQuery): Promise<Page<ApprovalRecord>>;
   /** Compare-and-set from `open` to `decided`, once. Of two at once one is `recorded`. */
   decide(id: string, decision: Decision, options?: DecideOptions): Promise<DecideOutcome>;
@@ -191,8 +199,8 @@ export interface RunRecord extends Belonging {
   readonly dueAt: number;
   /** While `running`. `token` rises with each claim. */
   readonly lease?: { readonly owner: string; readonly token: number; readonly until: number } | undefined;
-  /** Why it is not getting on (a changed agent, a store that failed): for people; holds no content. */
-  readonly trouble?: { readonly code: string; readonly message: string } | undefined;
+  /** Why it is not getting on (a changed agent, a store that failed): for people; holds no content. `accept`: taking changes up would help. */
+  readonly trouble?: { readonly code: string; readonly message: string; readonly accept?: true } | undefined;
   readonly createdAt: number;
   readonly updatedAt: number;
   /** Rises with every change: for compare-and-set. */
@@ -208,13 +216,15 @@ export interface NewRun extends Belonging {
   readonly submission: JsonValue;
   readonly abandons: boolean;
 }
-export interface RunQuery extends PageQuery, Belonging {
+export interface RunQuery extends PageQuery, BelongingQuery {
   readonly session?: string | undefined;
   readonly state?: RunState | undefined;
   readonly queue?: string | undefined;
   readonly agent?: string | undefined;
   /** `queued` and due, or `running` with a lease that is over, at the store's now. */
   readonly due?: boolean | undefined;
+  /** With trouble, or without. */
+  readonly trouble?: boolean | undefined;
 }
 /** What `update` changes. `null` takes a field away. */
 export interface RunChange {

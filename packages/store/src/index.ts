@@ -4,6 +4,7 @@ export type {
   ApprovalRecords,
   ApprovalState,
   Belonging,
+  BelongingQuery,
   ClaimOptions,
   DecideOptions,
   DecideOutcome,

@@ -26,6 +26,7 @@ export {
   writeName,
 } from './codec.js';
 export { type Derived, deriveAll, deriveRecords, type SessionStand } from './derive.js';
+export { type ReadContents, readApart } from './read-apart.js';
 export type { RunContentRows, RunContents } from './run-contents.js';
 export { readRunContents } from './run-contents.js';
 export { changedRun, isDue, newRunRecord } from './run-records.js';

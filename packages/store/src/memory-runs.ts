@@ -64,12 +64,13 @@ export function memoryRuns(tables: MemoryTables): RunRecords {
 }
 
 function listRuns(tables: MemoryTables, query: RunQuery): Page<RunRecord> {
-  const size = pageSize(query);
+  const size = pageSize(query, 'runs');
   const [before = Number.POSITIVE_INFINITY] = readPlace(query.after, ['number']) ?? [];
   const now = tables.now();
   const rows = [...tables.runs.values()]
     .filter(({ record, order }) => order < Number(before) && fitsQuery(record, query, fields))
     .filter(({ record }) => query.due === undefined || isDue(record, now) === query.due)
+    .filter(({ record }) => query.trouble === undefined || (record.trouble !== undefined) === query.trouble)
     .filter(({ record }) => tables.session(record.session) !== undefined)
     .sort((left, right) => right.order - left.order);
   const shown = rows.slice(0, size);

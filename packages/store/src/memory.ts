@@ -57,7 +57,7 @@ function memorySessions(tables: MemoryTables): SessionRecords {
       return row && { ...row.record };
     },
     async list(query = {}) {
-      const size = pageSize(query);
+      const size = pageSize(query, 'sessions');
       const [updatedAt = Number.POSITIVE_INFINITY, id = ''] = readPlace(query.after, ['number', 'string']) ?? [];
       const records = [...tables.sessions.keys()]
         .flatMap((each) => tables.session(each)?.record ?? [])
@@ -93,7 +93,7 @@ function memoryApprovals(tables: MemoryTables): ApprovalRecords {
       return structuredClone(get(id));
     },
     async list(query = {}) {
-      const size = pageSize(query);
+      const size = pageSize(query, 'approvals');
       const [requestedAt = -1, id = ''] = readPlace(query.after, ['number', 'string']) ?? [];
       const records = [...tables.approvals.keys()]
         .flatMap((each) => get(each) ?? [])

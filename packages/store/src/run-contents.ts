@@ -1,6 +1,6 @@
-import { GuardloopError } from '@guardloop/core';
 import type { Codec, ReadPayloads, Row } from './codec.js';
 import type { RunRecord } from './contract.js';
+import { readApart } from './read-apart.js';
 
 /** The contents of one run as they are stored. */
 export interface RunContentRows {
@@ -19,24 +19,16 @@ export async function readRunContents(
   runs: readonly RunContentRows[],
   readPayloads: ReadPayloads,
 ): Promise<readonly RunContents[]> {
-  try {
-    const values = (
-      await codec.decode(
-        runs.flatMap(({ submission, cancel }) => (cancel === undefined ? [submission] : [submission, cancel])),
-        readPayloads,
-      )
-    )[Symbol.iterator]();
-    return runs.map(({ cancel }) => ({
-      submission: values.next().value as RunRecord['submission'],
-      ...(cancel === undefined ? {} : { cancel: values.next().value as RunRecord['cancel'] }),
-    }));
-  } catch (thrown) {
-    if (!GuardloopError.is(thrown) || thrown.code !== 'STORE_FAILED' || thrown.isRetryable) throw thrown;
-    const [run, ...others] = runs;
-    if (run === undefined) throw thrown;
-    if (others.length > 0) return (await Promise.all(runs.map((each) => readRunContents(codec, [each], readPayloads)))).flat();
-    const { code, message } = thrown;
+  const rows = runs.map(({ submission, cancel }) => (cancel === undefined ? [submission] : [submission, cancel]));
+  const read = await readApart(codec, rows, readPayloads);
+  return read.map((contents, index): RunContents => {
+    const hasCancel = runs[index]?.cancel !== undefined;
+    if ('values' in contents) {
+      const [submission, cancel] = contents.values as readonly [RunRecord['submission'], RunRecord['cancel']];
+      return { submission, ...(hasCancel ? { cancel } : {}) };
+    }
+    const { code, message } = contents.error;
     // That somebody wants its end is known without their words.
-    return [{ submission: undefined, trouble: { code, message }, ...(run.cancel === undefined ? {} : { cancel: { reason: '' } }) }];
-  }
+    return { submission: undefined, trouble: { code, message }, ...(hasCancel ? { cancel: { reason: '' } } : {}) };
+  });
 }

@@ -16,6 +16,10 @@ describe('types of a store', () => {
     void store.sessions.list({ status: 'interrupted' });
     // @ts-expect-error no state of a run
     void store.runs.list({ state: 'done' });
+    // @ts-expect-error everybody's, where a name is missing
+    void store.sessions.list({ owner: undefined });
+    // @ts-expect-error no filter
+    void store.runs.list({ status: 'failed' });
     // @ts-expect-error no option
     memoryStore({ ttl: 5 });
     expectTypeOf<SessionRecord['status']>().toEqualTypeOf<

@@ -2,7 +2,7 @@ import { GuardloopError, resume } from '@guardloop/core';
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../contract.js';
 import type { Suite } from './suite.js';
-import { approvalIds, inputEvent, newId, newRun, waitingRun } from './suite.js';
+import { all, approvalIds, codeOf, inputEvent, newId, newRun, waitingRun } from './suite.js';
 
 const key = (id: string, byte: number) => ({ id, key: new Uint8Array(32).fill(byte) });
 
@@ -114,7 +114,8 @@ function testEncryption({ open, options }: Suite): void {
     const wrong = [undefined, { keys: [key('k1', 2)] }, { keys: [key('k2', 1)] }] as const;
     for (const encryption of wrong) {
       const store = await open(encryption === undefined ? { database } : { database, encryption });
-      const reads = [() => store.load(session), () => store.approvals.list({ session }), () => store.live.get(session)];
+      const { unreadable = [] } = await store.approvals.list({ session });
+      const reads = [() => store.load(session), () => store.approvals.get(unreadable[0] ?? ''), () => store.live.get(session)];
       for (const read of reads) {
         const error: unknown = await read().then(
           () => undefined,
@@ -150,6 +151,39 @@ function testEncryption({ open, options }: Suite): void {
     await store.runs.update(before.id, first?.version ?? 0, { state: 'queued', trouble: null });
     const again = await open({ database, encryption: { keys: [key('k1', 1)] } });
     expect(await again.runs.get(before.id), 'what was submitted is as it was').toMatchObject({ submission: before.submission });
+  });
+
+  it('lists approvals beside ones whose key is gone, and names those', async () => {
+    const database = 'sealed';
+    const [owner, session, later] = [newId('owner'), newId(), newId()];
+    const first = await open({ database, encryption: { keys: [key('k1', 1)] } });
+    await first.sessions.create(session, { owner });
+    await waitingRun(first, session, ['a', 'b']);
+    const gone = await approvalIds(first, session);
+    const store = await open({ database, encryption: { keys: [key('k2', 2)] } });
+    await store.sessions.create(later, { owner });
+    await waitingRun(store, later);
+    const readable = await approvalIds(store, later);
+    const page = await store.approvals.list({ owner });
+    expect([page.items.map(({ id }) => id), page.unreadable]).toEqual([readable, gone]);
+    const ofOne = await store.approvals.list({ session });
+    expect([ofOne.items, ofOne.unreadable]).toEqual([[], gone]);
+    expect((await all(store.approvals.list, { owner, limit: 1 })).map(({ id }) => id)).toEqual(readable);
+    expect(await codeOf(store.approvals.get(gone[0] ?? ''))).toBe('STORE_FAILED');
+    expect(await store.approvals.list({ session: later }), 'names none where all can be read').not.toHaveProperty('unreadable');
+    expect((await first.approvals.list({ session })).items.map(({ id }) => id)).toEqual(gone);
+  });
+
+  it('lists an approval whose decision was written under a key that is gone as one that cannot be read', async () => {
+    const database = 'sealed';
+    const session = newId();
+    const keys = [key('k1', 1), key('k3', 3)] as const;
+    const both = await open({ database, encryption: { keys: [keys[0], keys[1]] } });
+    await waitingRun(both, session, ['a', 'b']);
+    const [first = '', second = ''] = await approvalIds(both, session);
+    await (await open({ database, encryption: { keys: [keys[1], keys[0]] } })).approvals.decide(first, { reject: 'no' });
+    const { items, unreadable } = await (await open({ database, encryption: { keys: [keys[0]] } })).approvals.list({ session });
+    expect([items.map(({ id }) => id), unreadable]).toEqual([[second], [first]]);
   });
 
   it('reads with every key it has and writes with the first, so that keys can be changed', async () => {

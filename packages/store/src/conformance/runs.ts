@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { RunChange } from '../contract.js';
+import type { RunChange, RunQuery } from '../contract.js';
 import type { Suite } from './suite.js';
 import { all, codeOf, inputEvent, newId, newRun, oddText } from './suite.js';
 
@@ -60,6 +60,20 @@ export function testRuns({ store, other, pass }: Suite): void {
       for (const [name, value] of Object.entries(others)) expect((await list({ ...matching, [name]: value })).items).toEqual([]);
       expect((await all(list, { queue, due: true, limit: 3 })).map(({ id }) => id)).toEqual(made.slice(3));
       expect((await all(list, { queue, due: false, limit: 2 })).map(({ id }) => id)).toEqual(made.slice(0, 3));
+    });
+
+    it('lists runs with trouble, or without', async () => {
+      const queue = newId('queue');
+      const [first, second, third] = [newRun({ queue }), newRun({ queue }), newRun({ queue })];
+      for (const run of [first, second, third]) await store().runs.create(run);
+      const trouble = { code: 'RESUME_MISMATCH', message: 'A tool is another.', accept: true } as const;
+      for (const { id } of [first, third]) await store().runs.update(id, 1, { trouble });
+      const idsOf = async (query: RunQuery) => (await all(other().runs.list, { queue, limit: 1, ...query })).map(({ id }) => id);
+      expect(await idsOf({ trouble: true })).toEqual([third.id, first.id]);
+      expect(await idsOf({ trouble: false })).toEqual([second.id]);
+      expect((await other().runs.list({ queue, trouble: true })).items[0]?.trouble).toEqual(trouble);
+      await store().runs.update(third.id, 2, { trouble: null });
+      expect(await idsOf({ trouble: true, state: 'queued' })).toEqual([first.id]);
     });
 
     it('changes a record where its version is the one that was read, once of twenty at once', async () => {

@@ -69,6 +69,17 @@ export function testSessions({ store, other, pass }: Suite): void {
       expect(await store().sessions.create(id, { owner: 'late' })).toMatchObject({ created: false, session: { status: 'waiting' } });
     });
 
+    it('refuses filters that no list has, and an owner or a tenant that is undefined', async () => {
+      const lists = [store().sessions.list, store().approvals.list, store().runs.list] as ((query: object) => Promise<unknown>)[];
+      for (const list of lists) {
+        const misspelt = await list({ ownr: 'anna' }).catch((thrown: unknown) => thrown);
+        expect(misspelt).toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('Did you mean owner?') });
+        for (const query of [{ owner: undefined }, { tenant: undefined, limit: 1 }])
+          expect(await codeOf(list(query)), JSON.stringify(Object.keys(query))).toBe('CONFIG_INVALID');
+        expect(await codeOf(list({ limit: 1, after: undefined }))).toBeUndefined();
+      }
+    });
+
     it('lists by owner, tenant and status, latest change first, page by page', async () => {
       const [owner, tenant] = [newId('owner'), newId('tenant')];
       const made: string[] = [];

@@ -3,9 +3,10 @@ import type { Insertable, Selectable } from 'kysely';
 import { sql } from 'kysely';
 import { decideApproval, reopenApproval, scheduleApproval } from '../approval-records.js';
 import { pageSize, readPlace, writePlace } from '../check-arguments.js';
-import type { Content, Encoded } from '../codec.js';
+import type { Content, Encoded, Row } from '../codec.js';
 import { placeOf, readName, writeName } from '../codec.js';
 import type { ApprovalQuery, ApprovalRecord, ApprovalRecords, ApprovalState, DecideOutcome } from '../contract.js';
+import { readApart } from '../read-apart.js';
 import { payloadReader, putPayloads } from './payloads.js';
 import type { Db, SqlContext } from './sql-context.js';
 import { nowOf, timeOf } from './sql-context.js';
@@ -21,32 +22,39 @@ interface Given {
   readonly by?: string;
 }
 
-/** Records of rows, in their order. */
-export async function readApprovals(db: Db, { codec }: SqlContext, rows: readonly ApprovalRow[]): Promise<readonly ApprovalRecord[]> {
-  const sealed = rows.flatMap((row) => [
-    { place: placeOf('approval', row.id), text: row.approval },
-    ...(row.decision === null ? [] : [{ place: placeOf('decision', row.id), text: row.decision }]),
-  ]);
-  const values = (await codec.decode(sealed, payloadReader(db)))[Symbol.iterator]();
+const sealedRows = (row: ApprovalRow): readonly Row[] => [
+  { place: placeOf('approval', row.id), text: row.approval },
+  ...(row.decision === null ? [] : [{ place: placeOf('decision', row.id), text: row.decision }]),
+];
+
+/** Records of rows, in their order. Rejects where one cannot be read. */
+async function readApprovals(db: Db, { codec }: SqlContext, rows: readonly ApprovalRow[]): Promise<readonly ApprovalRecord[]> {
+  const values = await codec.decode(rows.flatMap(sealedRows), payloadReader(db));
+  let from = 0;
   return rows.map((row) => {
-    const approval = values.next().value as Approval;
-    const { decision, by } = row.decision === null ? ({} as Given) : (values.next().value as Given);
-    return {
-      id: readName(row.id),
-      session: readName(row.session),
-      run: readName(row.run),
-      ...belonging(row),
-      approval,
-      state: row.state as ApprovalState,
-      requestedAt: row.requested_at,
-      ...(decision === undefined ? {} : { decision }),
-      ...(by === undefined ? {} : { decidedBy: by }),
-      ...(row.decided_at === null ? {} : { decidedAt: row.decided_at }),
-      ...(row.expires_at === null ? {} : { expiresAt: row.expires_at }),
-      ...(row.remind_at === null ? {} : { remindAt: row.remind_at }),
-      reminders: row.reminders,
-    };
+    const { length } = sealedRows(row);
+    from += length;
+    return readApproval(row, values.slice(from - length, from));
   });
+}
+
+function readApproval(row: ApprovalRow, [approval, given]: readonly unknown[]): ApprovalRecord {
+  const { decision, by } = (given ?? {}) as Given;
+  return {
+    id: readName(row.id),
+    session: readName(row.session),
+    run: readName(row.run),
+    ...belonging(row),
+    approval: approval as Approval,
+    state: row.state as ApprovalState,
+    requestedAt: row.requested_at,
+    ...(decision === undefined ? {} : { decision }),
+    ...(by === undefined ? {} : { decidedBy: by }),
+    ...(row.decided_at === null ? {} : { decidedAt: row.decided_at }),
+    ...(row.expires_at === null ? {} : { expiresAt: row.expires_at }),
+    ...(row.remind_at === null ? {} : { remindAt: row.remind_at }),
+    reminders: row.reminders,
+  };
 }
 
 /** Approvals of a session that the next batch may settle, kept from others in this transaction. */
@@ -142,14 +150,23 @@ export function sqlApprovals(context: SqlContext): ApprovalRecords {
   return {
     get: (id) => database.read((db) => find(db, id)),
     async list(query = {}) {
-      const size = pageSize(query);
+      const size = pageSize(query, 'approvals');
       return database.read(async (db) => {
         const rows = await listApprovals(db, context, query)
           .limit(size + 1)
           .execute();
-        const items = await readApprovals(db, context, rows.slice(0, size));
-        const last = items.at(-1);
-        return { items, ...(rows.length > size && last ? { next: writePlace([last.requestedAt, last.id]) } : {}) };
+        const shown = rows.slice(0, size);
+        const read = await readApart(context.codec, shown.map(sealedRows), payloadReader(db));
+        const last = shown.at(-1);
+        const unreadable = shown.flatMap(({ id }, index) => ('error' in (read[index] ?? {}) ? [readName(id)] : []));
+        return {
+          items: shown.flatMap((row, index) => {
+            const contents = read[index];
+            return contents && 'values' in contents ? [readApproval(row, contents.values)] : [];
+          }),
+          ...(rows.length > size && last ? { next: writePlace([last.requested_at, readName(last.id)]) } : {}),
+          ...(unreadable.length > 0 ? { unreadable } : {}),
+        };
       });
     },
     async decide(id, decision, options) {

@@ -34,7 +34,7 @@ export function sqlRuns(context: SqlContext): RunRecords {
         return (await readRuns(db, context, rows))[0];
       }),
     async list(query = {}) {
-      const size = pageSize(query);
+      const size = pageSize(query, 'runs');
       return database.read(async (db) => {
         const rows = await listRuns(db, context, query)
           .limit(size + 1)
@@ -166,6 +166,7 @@ function listRuns(db: Db, context: SqlContext, query: RunQuery) {
     list = list.where(({ eb, or, and }) =>
       or([eb('free_at', 'is', null), and([eb('free_at', '>', now), or([eb('state', '=', 'queued'), eb('free_at', '<=', latest)])])]),
     );
+  if (query.trouble !== undefined) list = list.where('trouble', query.trouble ? 'is not' : 'is', null);
   if (position !== undefined) list = list.where('position', '<', Number(position));
   // What is due is little: no database should go through all runs in their order instead.
   return list.orderBy(due === true ? sql`position + 0` : 'position', 'desc');

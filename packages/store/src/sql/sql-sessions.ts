@@ -125,7 +125,7 @@ export function sqlSessions(context: SqlContext): SessionRecords {
       return row && readSession(row);
     },
     async list(query = {}) {
-      const size = pageSize(query);
+      const size = pageSize(query, 'sessions');
       const rows = await database.read((db) =>
         listSessions(db, context, query)
           .limit(size + 1)
