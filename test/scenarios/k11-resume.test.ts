@@ -131,6 +131,16 @@ describe('K11', () => {
       expect(ran).toEqual(['refund']);
     });
 
+    it('S145: a call whose tool is gone can be rejected without it', async () => {
+      const { session, decisions } = await pause();
+      const [id = ''] = Object.keys(decisions);
+      const v2 = defineAgent({ name: 'shop', instructions: '', model });
+      const result = await sound(resume(v2, session, { decisions: { [id]: { reject: 'Made by hand from today.' } } }).result);
+      expect(result.status).toBe('completed');
+      expect(ofType(result.events, 'tool.end')).toMatchObject([{ status: 'rejected', content: expect.stringContaining('by hand') }]);
+      expect(ran).toEqual([]);
+    });
+
     it('S145: a handoff of the same name does not take the call’s place', async () => {
       const { session, decisions } = await pause();
       const v2 = defineAgent({ name: 'shop', instructions: '', model, handoffs: [handoff(other, { name: 'refund' })] });

@@ -646,7 +646,7 @@ describe('what open calls need is there when a run goes on', () => {
   const lost = (name: string, agent = 'billing', runId = 'r1') =>
     refused(
       'RESUME_MISMATCH',
-      `The call 1.0 of the run ${runId} is of ${name}, which agent ${agent} does not have any more. Give it back its tool, or start a new run with unfinished: 'abandon'.`,
+      `The call 1.0 of the run ${runId} is of ${name}, which agent ${agent} does not have any more. Give the agent its tool again, reject the call where it waits for a person, or give the run up.`,
     );
 
   it('the tool of a call that waits', async () => {
@@ -657,6 +657,46 @@ describe('what open calls need is there when a run goes on', () => {
       lost('pay'),
     );
     expect((await goOn(agentOf('billing', { tools: [tool('pay')] }), log)).root.events.at(-1)?.type).toBe('run.resume');
+  });
+
+  it('but not of one that is rejected now, or was before', async () => {
+    const { log, approval } = await waiting();
+    const later = agentOf('billing');
+    const no = [{ reject: 'no' }, { decision: { reject: 'no' }, by: 'anna' }];
+    for (const decision of no) {
+      const { root } = await goOn(later, log, { decisions: { [approval]: decision } });
+      expect(root.events.slice(-2)).toMatchObject([{ type: 'run.resume' }, { type: 'approval.resolve', decision: 'reject' }]);
+      // Cut before the call ended.
+      expect((await goOn(later, copy(root.events))).root.events.at(-1)?.type).toBe('run.resume');
+    }
+    const others = ['approve', { decision: 'approve', reject: 'no' }, { result: 'paid' }, { edit: { cents: 1 } }, { approve: 'standing' }];
+    for (const decision of others)
+      await expect(goOn(later, log, { decisions: { [approval]: decision } })).rejects.toMatchObject({ code: 'RESUME_MISMATCH' });
+    let reads = 0;
+    const turning = {
+      get reject() {
+        reads += 1;
+        return reads < 2 ? 'no' : undefined;
+      },
+      approve: 'standing',
+    };
+    await expect(goOn(later, log, { decisions: { [approval]: turning } })).rejects.toThrow(lost('pay'));
+  });
+
+  it('and where a person may accept the change, the error says so', async () => {
+    const { log } = await waiting();
+    const pay = tool('pay', { approval: true, input: z.object({ cents: z.number() }) });
+    const wider = tool('pay', { approval: true, input: z.object({ cents: z.number() }), flow: { effect: 'send' } });
+    const details = (agent: Defined, options: Given = {}) =>
+      goOn(agent, log, options).then(
+        () => 'resumed',
+        (thrown: GuardloopError) => thrown.details,
+      );
+    expect(await details(agentOf('billing', { tools: [wider] }))).toEqual({ accept: 'changed' });
+    expect(await details(agentOf('billing', { tools: [pay], instructions: 'Other.' }), { accept: 'same' })).toEqual({ accept: 'changed' });
+    expect(await details(agentOf('billing'), { accept: 'same' })).toEqual({});
+    expect(await details(agentOf('billing'))).toEqual({});
+    expect(await details(agentOf('other'))).toEqual({});
   });
 
   it('but not of calls that have ended, were refused, or were of no tool', async () => {

@@ -1,4 +1,4 @@
-import { readable } from '../define/definition-reader.js';
+import { property, readable } from '../define/definition-reader.js';
 import { resolveAgents } from '../define/resolve.js';
 import type { AgentSpec } from '../define/specs.js';
 import { GuardloopError } from '../errors.js';
@@ -8,7 +8,7 @@ import { changesBetween } from '../state/definitions.js';
 import type { GuardEntry, LogEvent, Manifest } from '../state/events.js';
 import { limitsOf, recordLimits, resolveLimits } from '../state/limits.js';
 import { readDamaged, readLog } from '../state/log.js';
-import type { LogState } from '../state/state.js';
+import type { CallState, LogState } from '../state/state.js';
 import { beforeEntry, late } from './before-entry.js';
 import { checkDigests } from './check-digests.js';
 import { readAnswers, readDecisions } from './decisions.js';
@@ -155,13 +155,18 @@ async function enterResume(
     if (decisions.size > 0) throw mismatch(`The run ${state.id} has ended ${ended.status}: there is nothing to decide.`);
     return handle;
   }
-  readDamaged(() => checkFit(handle, options));
+  const rejecting = rejectionsOf(decisions);
+  readDamaged(() => checkWhole(handle, options, rejecting));
   await checkDigests(state);
   const events = decisions.size === 0 ? [] : await beforeEntry(door, readAnswers(handle, decisions));
   if (events === late)
     throw mismatch(
       `The decisions for the run ${state.id} were not read in time: it was aborted while the schema of a tool looked at an edit. Nothing was changed; resume it again.`,
     );
+  if (rejecting.size > 0) {
+    const rejected = new Set(events.flatMap(({ draft }) => (draft.decision === 'reject' ? [draft.id] : [])));
+    readDamaged(() => checkWhole(handle, options, rejected));
+  }
   if (!state.accepted) {
     if (options.input === undefined)
       throw mismatch(
@@ -184,8 +189,36 @@ async function enterResume(
   return handle;
 }
 
-/** Guardrails, agents and tools that the open run and its child runs need are there. */
-function checkFit(handle: RunHandle, options: Options): void {
+/** The approvals that are rejected, as far as that can be told before all is read. */
+function rejectionsOf(decisions: ReadonlyMap<string, unknown>): ReadonlySet<string> {
+  const isRejection = (given: unknown): boolean =>
+    typeof property(given, 'reject') === 'string' || typeof property(property(given, 'decision'), 'reject') === 'string';
+  return new Set([...decisions].flatMap(([id, given]) => (isRejection(given) ? [id] : [])));
+}
+
+/** Whether nothing of the call is to happen any more, so that it needs neither its tool nor its handoff. */
+const isRejected = ({ phase, approval, decision }: CallState, rejected: ReadonlySet<string>): boolean =>
+  phase === 'waiting' ? approval !== undefined && rejected.has(approval.id) : phase === 'decided' && decision?.decision === 'reject';
+
+/** As {@link checkFit}; the error's `details` say so where `accept: 'changed'` would do. */
+function checkWhole(handle: RunHandle, options: Options, rejected: ReadonlySet<string>): void {
+  try {
+    checkFit(handle, options, rejected);
+  } catch (thrown) {
+    if (GuardloopError.is(thrown) && thrown.code === 'RESUME_MISMATCH' && options.accept !== 'changed') {
+      try {
+        checkFit(handle, { ...options, accept: 'changed' }, rejected);
+      } catch {
+        throw thrown;
+      }
+      throw new GuardloopError(thrown.code, thrown.message, { details: { accept: 'changed' } });
+    }
+    throw thrown;
+  }
+}
+
+/** Guardrails, agents and tools that the open run and its child runs need are there; a rejected call needs none. */
+function checkFit(handle: RunHandle, options: Options, rejected: ReadonlySet<string>): void {
   const { state, agents, root } = handle;
   const agent = agents.get(state.agent);
   if (agent === undefined)
@@ -206,25 +239,26 @@ function checkFit(handle: RunHandle, options: Options): void {
     );
   }
   for (const call of state.calls.values()) {
-    if (call.phase === 'ended' || call.call.end || call.call.kind === 'unknown') continue;
+    if (call.phase === 'ended' || call.call.end || call.call.kind === 'unknown' || isRejected(call, rejected)) continue;
     const isThere =
       call.call.kind === 'handoff'
         ? agent.handoffs.some(({ name }) => name === call.call.name)
         : agent.tools.some(({ name }) => name === call.call.name) || call.call.name === 'read_observation';
     if (!isThere)
       throw mismatch(
-        `The call ${call.call.id} of the run ${state.id} is of ${call.call.name}, which agent ${agent.name} does not have any more. Give it back its tool, or start a new run with unfinished: 'abandon'.`,
+        `The call ${call.call.id} of the run ${state.id} is of ${call.call.name}, which agent ${agent.name} does not have any more. Give the agent its tool again, reject the call where it waits for a person, or give the run up.`,
       );
     if (
       options.accept !== 'changed' &&
       changes.some(({ kind, name, how }) => kind === 'tool' && how === 'effect' && name === call.call.name)
     )
       throw mismatch(
-        `The call ${call.call.id} of the run ${state.id} is of ${call.call.name}, whose effect is declared otherwise now than when the run was left. Give the tool as it was, give accept: 'changed' to go on with it as it is, or reject the call with the old one.`,
+        `The call ${call.call.id} of the run ${state.id} is of ${call.call.name}, whose effect is declared otherwise now than when the run was left. Give the tool as it was, give accept: 'changed' to go on with it as it is, or reject the call.`,
       );
     const child = call.phase === 'started' ? state.children?.get(call.call.id) : undefined;
     const spec = agent.tools.find(({ name }) => name === call.call.name)?.agent;
-    if (child && child.ended === undefined && spec) checkFit(new RunHandle(root, child, { agents: resolveAgents(spec.agent) }), options);
+    if (child && child.ended === undefined && spec)
+      checkFit(new RunHandle(root, child, { agents: resolveAgents(spec.agent) }), options, rejected);
   }
 }
 

@@ -118,6 +118,11 @@ function advance(handle: RunHandle, call: CallState): Promise<void> | undefined 
   if (call.call.kind === 'handoff') return advanceHandoff(handle, call);
   const tool = toolOf(handle, call);
   if (tool === undefined) {
+    const { decision } = call;
+    if (call.phase === 'decided' && decision?.decision === 'reject') {
+      endCall({ handle, call }, { ...rejectedEnd(call, decision.reason), revision: 0, chars: 0 });
+      return undefined;
+    }
     endCall(
       { handle, call },
       { ...errorEnd({ status: 'error', errorClass: 'unknown_tool', summary: 'This tool is not there any more.' }), revision: 0, chars: 0 },
