@@ -20,6 +20,7 @@ beforeAll(async () => {
   vi.stubEnv('ANTHROPIC_BASE_URL', provider.messagesUrl);
   vi.stubEnv('ANTHROPIC_API_KEY', 'test');
   vi.spyOn(console, 'log').mockImplementation(() => undefined);
+  vi.spyOn(console, 'dir').mockImplementation(() => undefined);
   vi.spyOn(process.stdout, 'write').mockImplementation(() => true);
 });
 afterAll(async () => {
