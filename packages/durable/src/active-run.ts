@@ -30,6 +30,8 @@ export interface RunPlace {
   readonly maxAttempts: number;
   readonly retry: { readonly firstMs: number; readonly mostMs: number };
   readonly times: ApprovalTimes | undefined;
+  /** Told when a trouble begins. Never throws. */
+  onTrouble(record: RunRecord): void;
 }
 
 // The options of a run are put together while workers run, and checked by core: their types are those that durableAgent has held.
@@ -299,6 +301,7 @@ export class ActiveRun {
     if (changed === 'failed') return { status: 'again', run: id, dueAt: Date.now() + leaseMs };
     if (changed === undefined || !changed.isChanged) return { status: 'lost', run: id };
     const { record } = changed;
+    if (beginsTrouble(this.record, record)) this.place.onTrouble(record);
     const told = (run: RunRecord): Promise<void> => engine.kick(run).catch(() => undefined);
     if (record.state === 'queued') {
       await told(record);
@@ -321,6 +324,18 @@ const lookMs = 200;
 const givenUp = (entries: number) => ({
   code: 'INTERNAL',
   message: `The run was taken up ${entries} times and never got on: a worker died each time, or the run broke. It was given up; look at what its agent does there, and submit it anew.`,
+});
+
+/** A trouble that was there before has been told; one that the store tells of the record itself, at the first try. */
+function beginsTrouble(before: RunRecord, { trouble }: RunRecord): boolean {
+  if (trouble === undefined) return false;
+  const known = before.submission === undefined && before.attempts <= 1 ? undefined : before.trouble;
+  return trouble.code !== known?.code || trouble.message !== known.message;
+}
+
+export const notServed = (queue: string): NonNullable<RunRecord['trouble']> => ({
+  code: 'CONFIG_INVALID',
+  message: `No worker that looks serves the queue ${queue}. Start one that does, or cancel the run.`,
 });
 
 export const notRegistered = (agent: string): Outcome & { readonly kind: 'trouble' } => ({

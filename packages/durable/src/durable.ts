@@ -1,5 +1,5 @@
 import type { RunInput } from '@guardloop/core';
-import type { QueueLimits, Store } from '@guardloop/store';
+import type { QueueLimits, RunRecord, Store } from '@guardloop/store';
 import { sqliteStore } from '@guardloop/store-sqlite';
 import type { DataOf, Registry } from './agents.js';
 import { readAgents, readTimes } from './agents.js';
@@ -7,6 +7,7 @@ import { clientOver } from './client.js';
 import { embeddedEngine } from './embedded.js';
 import type { Engine } from './engine.js';
 import { describe, invalid, isLine, OptionReader } from './read-options.js';
+import { runInfo } from './run-info.js';
 import { defaultQueue } from './submit.js';
 import type {
   ApprovalTimes,
@@ -14,6 +15,7 @@ import type {
   DurableClient,
   DurableWorker,
   QueueOptions,
+  RunInfo,
   SubmitArguments,
   Submitted,
   WorkerOptions,
@@ -36,6 +38,11 @@ export interface DurableOptions<R extends Registry, Q extends string> extends Cl
   readonly upkeepMs?: number | undefined;
   /** Told what fails beside runs: the store of a worker that looks for work, `onReminder`. Default: nobody. */
   readonly onError?: ((error: unknown) => void) | undefined;
+  /**
+   * Told of a run when its `trouble` begins, or becomes another, by the worker that writes it down: once over all workers, and not at all where that one
+   * dies right then. What it throws is told to `onError`. Default: nobody.
+   */
+  readonly onTrouble?: ((run: RunInfo) => unknown) | undefined;
 }
 /** Durable runs of a process that knows agents. */
 export interface Durable<R extends Registry, Q extends string = never> extends Omit<DurableClient<Q | 'default'>, 'submit'> {
@@ -53,7 +60,7 @@ export interface Durable<R extends Registry, Q extends string = never> extends O
 }
 
 const ofClient = ['store', 'engine'] as const;
-const ofDurable = [...ofClient, 'agents', 'queues', 'approvals', 'maxAttempts', 'retry', 'upkeepMs', 'onError'] as const;
+const ofDurable = [...ofClient, 'agents', 'queues', 'approvals', 'maxAttempts', 'retry', 'upkeepMs', 'onError', 'onTrouble'] as const;
 const defaultFile = 'guardloop.db';
 const defaultAttempts = 20;
 const defaultRetry = { firstMs: 1_000, mostMs: 60_000 };
@@ -75,10 +82,16 @@ export function durable<const R extends Registry, Q extends string = never>(opti
   const maxAttempts = reader.number('maxAttempts', { least: 1, isWhole: true }) ?? defaultAttempts;
   const upkeepMs = reader.number('upkeepMs', { least: 10 }) ?? defaultUpkeepMs;
   const onError = reader.function<(error: unknown) => void>('onError');
+  const onTrouble = reader.function<NonNullable<DurableOptions<R, Q>['onTrouble']>>('onTrouble');
   const { store, engine, close } = open(reader);
   const workers = new Set<Promise<DurableWorker>>();
   let isClosed = false;
-  const place = { store, engine, agents, queues, times, retry, maxAttempts, upkeepMs, onError: contained(onError) };
+  const tellError = contained(onError);
+  const tellTrouble = (record: RunRecord): void => {
+    if (onTrouble) void (async () => onTrouble(runInfo(record)))().catch(tellError);
+  };
+  const told = { onError: tellError, onTrouble: tellTrouble };
+  const place = { store, engine, agents, queues, times, retry, maxAttempts, upkeepMs, ...told };
   const client = clientOver({ store, engine, agents, queues: new Set(queues.map(({ queue }) => queue)) });
   return {
     ...client,

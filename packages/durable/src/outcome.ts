@@ -34,8 +34,8 @@ export function outcomeOfError(thrown: unknown): Outcome {
 }
 
 /** The messages of core name names, never content. */
-function troubleOf({ code, message }: GuardloopError): Outcome {
-  return { kind: 'trouble', code, message };
+function troubleOf({ code, message, details }: GuardloopError): Outcome {
+  return { kind: 'trouble', code, message, ...(code === 'RESUME_MISMATCH' && details.accept === 'changed' ? { accept: true } : {}) };
 }
 
 interface Now {
@@ -56,7 +56,8 @@ export function changeFor(outcome: Exclude<Outcome, { readonly kind: 'lost' }>, 
       return { state: 'queued', dueAt: at };
     case 'trouble': {
       const waitMs = Math.min(retry.mostMs, retry.firstMs * 2 ** Math.min(30, Math.max(0, record.attempts - 1)));
-      return { state: 'queued', dueAt: Math.ceil(at + waitMs), trouble: { code: outcome.code, message: outcome.message } };
+      const { kind: _, ...trouble } = outcome;
+      return { state: 'queued', dueAt: Math.ceil(at + waitMs), trouble };
     }
     default:
       return outcome satisfies never;

@@ -4,7 +4,8 @@ import type { RunInfo, Trouble } from './types.js';
 /** A run's record as people see it: without what was submitted, and with the choices that trouble leaves. */
 export function runInfo(record: RunRecord): RunInfo {
   const { id, session, agent, queue, priority, state, status, owner, tenant, dueAt, attempts, createdAt, updatedAt } = record;
-  const trouble = record.trouble && { ...record.trouble, choices: choicesOf(record) };
+  const { code, message } = record.trouble ?? {};
+  const trouble = code === undefined || message === undefined ? undefined : { code, message, choices: choicesOf(record) };
   return {
     id,
     session,
@@ -20,7 +21,7 @@ export function runInfo(record: RunRecord): RunInfo {
     ...(owner === undefined ? {} : { owner }),
     ...(tenant === undefined ? {} : { tenant }),
     ...(record.lease === undefined ? {} : { worker: record.lease.owner }),
-    ...(record.cancel === undefined ? {} : { cancelling: record.cancel }),
+    ...(record.cancel === undefined || state === 'ended' ? {} : { cancelling: record.cancel }),
     ...(trouble === undefined ? {} : { trouble }),
   };
 }
@@ -32,7 +33,7 @@ function choicesOf({ state, trouble }: RunRecord): Trouble['choices'] {
     case 'LOG_CONFLICT':
       return ['wait', 'cancel'];
     case 'RESUME_MISMATCH':
-      return ['deploy', 'accept', 'cancel'];
+      return trouble.accept ? ['deploy', 'accept', 'cancel'] : ['deploy', 'cancel'];
     default:
       return ['deploy', 'cancel'];
   }

@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue, LimitName, RunInput } from '@guardloop/core';
+import { canonicalJson } from '@guardloop/core';
 import { suggest } from '@guardloop/core/model';
 import { plainJson } from './plain-json.js';
 import { describe, invalid } from './read-options.js';
@@ -54,6 +55,14 @@ export function writeInput(input: unknown): JsonValue {
 /** A submission as it is kept. */
 export function writeSubmission(parts: { readonly [K in keyof Submission]: JsonValue | undefined }): JsonValue {
   return Object.fromEntries(Object.entries({ version: 1, ...parts }).filter(([, value]) => value !== undefined)) as JsonValue;
+}
+
+/** Whether two submissions ask for the same; who traces the request does not count. */
+export function isSameSubmission(one: JsonValue | undefined, other: JsonValue | undefined): boolean {
+  const [first, second] = [one, other].map((kept) =>
+    typeof kept === 'object' && kept !== null && !Array.isArray(kept) ? canonicalJson({ ...kept, traceparent: null }) : undefined,
+  );
+  return first !== undefined && first === second;
 }
 
 /** Throws CONFIG_INVALID for what no `submit` has written. */

@@ -6,7 +6,7 @@ import type { Engine } from './engine.js';
 import { plainJson } from './plain-json.js';
 import { describe, invalid, isLine, OptionReader } from './read-options.js';
 import { runInfo } from './run-info.js';
-import { writeInput, writeLimits, writeSubmission } from './submission.js';
+import { isSameSubmission, writeInput, writeLimits, writeSubmission } from './submission.js';
 import type { Submitted } from './types.js';
 
 export const defaultQueue = 'default';
@@ -46,9 +46,10 @@ export async function submitRun(place: SubmitPlace, agent: unknown, given: reado
   const run = await readRun(place, agent, { input, reader: new OptionReader('submit', options, names) });
   const { store, engine } = place;
   const { created, run: record } = await store.runs.create(run);
+  const same = created || (record.agent === run.agent && isSameSubmission(record.submission, run.submission));
   // A kick that did not get through is made up for by the workers, who look for what is due.
   if (created) await engine.kick(record).catch(() => undefined);
-  return { created, run: runInfo(record) };
+  return { created, same, run: runInfo(record) };
 }
 
 async function readRun(

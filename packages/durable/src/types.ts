@@ -34,7 +34,7 @@ export interface Trouble {
   readonly message: string;
   /**
    * `wait`: it is tried again by itself. `deploy`: start a worker that has what is missing. `accept`: register the agent with `accept:
-   * 'changed'`. `cancel`: give the run up.
+   * 'changed'`; only where that helps. `cancel`: give the run up.
    */
   readonly choices: readonly ('wait' | 'deploy' | 'accept' | 'cancel')[];
 }
@@ -51,7 +51,7 @@ export interface RunInfo extends Belonging {
   readonly status?: Exclude<RunStatus, 'interrupted'> | undefined;
   readonly dueAt: number;
   readonly worker?: string | undefined;
-  /** Somebody has asked for its end. */
+  /** Somebody has asked for its end, and it has not ended yet. */
   readonly cancelling?: { readonly reason: string } | undefined;
   readonly trouble?: Trouble | undefined;
   /** Times that it was taken up since it last got on. */
@@ -92,6 +92,8 @@ export type SubmitArguments<D, Q extends string = string> = [D] extends [undefin
 /** What `submit` gives. `created: false`: there was a run of this id already; it is given as it stands, and nothing was changed. */
 export interface Submitted {
   readonly created: boolean;
+  /** False: the run of this id was submitted for another agent, or with another input, other data or limits, which is not told otherwise. */
+  readonly same: boolean;
   readonly run: RunInfo;
 }
 /** What a worker knows of a run when it makes its context and options. `D` is the data that was submitted. */

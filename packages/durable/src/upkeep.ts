@@ -1,5 +1,5 @@
 import type { ApprovalRecord, Page, RunRecord, Store } from '@guardloop/store';
-import { notRegistered } from './active-run.js';
+import { notRegistered, notServed } from './active-run.js';
 import type { Registered } from './agents.js';
 import { cancelRun } from './cancel.js';
 import type { Engine } from './engine.js';
@@ -11,12 +11,16 @@ export interface UpkeepPlace {
   readonly store: Store;
   readonly engine: Engine;
   readonly agents: ReadonlyMap<string, Registered>;
+  /** Queues that the worker takes runs of. */
+  readonly served: ReadonlySet<string>;
   readonly times: ApprovalTimes | undefined;
   readonly everyMs: number;
-  /** Runs of an agent that nobody takes are told of after so long. */
+  /** Runs of an agent, or in a queue, that nobody takes are told of after so long. */
   readonly orphanMs: number;
-  /** Takes up this run, whatever its agent. */
-  advance(run: string): Promise<unknown>;
+  /** Takes up this run, whatever its agent and queue. */
+  advance(run: Pick<RunRecord, 'id' | 'queue'>): Promise<unknown>;
+  /** Told when a trouble begins. Never throws. */
+  onTrouble(record: RunRecord): void;
   onError(error: unknown): void;
 }
 
@@ -124,16 +128,29 @@ async function makeDueIfWaiting(store: Store, id: string): Promise<RunRecord | u
 }
 
 /**
- * Runs that are due and whose agent is not registered here: where nobody takes them, that is told. One that is to be ended needs no agent. Looks at
- * some of what is due, from `after` on, since that may be much; gives where to go on.
+ * Runs that are due and whose agent is not registered here, or whose queue is not served: where nobody takes them, that is told. One that is to be
+ * ended needs neither. Looks at some of what is due, from `after` on, since that may be much; gives where to go on.
  */
-async function lookAfterOrphans({ store, agents, orphanMs, advance }: UpkeepPlace, after: string | undefined): Promise<string | undefined> {
+async function lookAfterOrphans(place: UpkeepPlace, after: string | undefined): Promise<string | undefined> {
+  const { store, agents, served, orphanMs, advance } = place;
+  const busy = new Map<string, boolean>();
+  /** Others take such runs: these wait for their turn. */
+  const isBusy = async (of: { readonly agent: string } | { readonly queue: string }): Promise<boolean> => {
+    const key = JSON.stringify(of);
+    const known = busy.get(key) ?? (await store.runs.list({ ...of, state: 'running', due: false, limit: 1 })).items.length > 0;
+    busy.set(key, known);
+    return known;
+  };
   const now = await store.now();
   const { items, next } = await store.runs.list({ due: true, limit: orphansAtOnce, ...(after === undefined ? {} : { after }) });
   for (const run of items) {
-    if (agents.has(run.agent)) continue;
-    if (run.cancel) await advance(run.id);
-    else if (run.trouble === undefined && now - Math.max(run.dueAt, run.updatedAt) >= orphanMs) await tellOrphan(store, run);
+    const { agent, queue } = run;
+    if (agents.has(agent) && served.has(queue)) continue;
+    if (run.cancel) await advance(run);
+    else if (run.trouble === undefined && now - Math.max(run.dueAt, run.updatedAt) >= orphanMs) {
+      const isQueue = !served.has(queue);
+      if (!(await isBusy(isQueue ? { queue } : { agent }))) await tellOrphan(place, run, isQueue ? notServed(queue) : notRegistered(agent));
+    }
   }
   return next;
 }
@@ -148,9 +165,13 @@ async function* allOf<T>(list: (after: string | undefined) => Promise<Page<T>>):
   } while (after !== undefined);
 }
 
-async function tellOrphan(store: Store, { id, agent, version }: RunRecord): Promise<void> {
-  const { code, message } = notRegistered(agent);
-  await changeRun(store, id, (record) =>
+async function tellOrphan(
+  { store, onTrouble }: UpkeepPlace,
+  { id, version }: RunRecord,
+  { code, message }: NonNullable<RunRecord['trouble']>,
+): Promise<void> {
+  const changed = await changeRun(store, id, (record) =>
     record.version === version && record.state === 'queued' ? { trouble: { code, message } } : undefined,
   );
+  if (changed?.isChanged) onTrouble(changed.record);
 }

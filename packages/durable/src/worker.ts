@@ -28,7 +28,7 @@ export async function openWorker(place: WorkerPlace, options?: WorkerOptions): P
   const active = new Map<string, ActiveRun>();
   let isStopping = false;
 
-  const advance = async (wanted: Pick<ClaimOptions, 'run' | 'agents'>, onClaimed?: () => void): Promise<Advanced> => {
+  const advance = async (wanted: Partial<Pick<ClaimOptions, 'run' | 'agents' | 'queues'>>, onClaimed?: () => void): Promise<Advanced> => {
     if (isStopping) return { status: 'nothing' };
     try {
       const claimedAt = instant();
@@ -58,7 +58,13 @@ export async function openWorker(place: WorkerPlace, options?: WorkerOptions): P
     leaseMs,
     advance: (run, onClaimed) => advance({ agents: known, ...(run === undefined ? {} : { run }) }, onClaimed),
   });
-  const endUpkeep = keepUp({ ...place, everyMs: place.upkeepMs, orphanMs: 2 * leaseMs, advance: (run) => advance({ run }) });
+  const endUpkeep = keepUp({
+    ...place,
+    served: new Set(queues.map(({ queue }) => queue)),
+    everyMs: place.upkeepMs,
+    orphanMs: 2 * leaseMs,
+    advance: ({ id, queue }) => advance({ run: id, queues: [{ queue }] }),
+  });
   let stopped: Promise<void> | undefined;
   const stop = async (graceMs: number): Promise<void> => {
     isStopping = true;

@@ -259,7 +259,7 @@ export function faultTests(makeHarness: MakeHarness): void {
       expect(told).toMatchObject({
         code: 'RESUME_MISMATCH',
         message: expect.stringContaining('refund'),
-        choices: ['deploy', 'accept', 'cancel'],
+        choices: ['deploy', 'cancel'],
       });
       expect(ledger).toEqual([]);
       await wrong.stop();
