@@ -20,7 +20,12 @@ const model = scriptedModel([callTool('refund_order', { orderId: 'o1' }), say('D
 const desk = defineAgent({ name: 'desk', instructions: 'Help.', model, tools: [refundOrder] });
 
 // #region one-process
-const runs = durable({ store: sqliteStore({ file: join(folder, 'guardloop.db') }), agents: { desk } });
+const runs = durable({
+  store: sqliteStore({ file: join(folder, 'guardloop.db') }),
+  agents: { desk },
+  onTrouble: ({ id, trouble }) => console.warn(`${id}: ${trouble?.message}`), // your alarm
+  onError: (error) => console.warn(error),
+});
 const worker = await runs.worker({ concurrency: 20 });
 
 const { run } = await runs.submit('desk', 'Refund order o1.', { id: 'order-o1', owner: 'ann' });
@@ -39,8 +44,13 @@ export function onManyMachines(connectionString: string) {
 // #endregion
 
 // #region before-removing
-for (const { id } of (await runs.approvals.list({ tool: 'refund_order', state: 'open' })).items) {
-  await runs.approvals.decide(id, { reject: 'Refunds are made by hand from today.' }, { by: 'deploy' });
+// While the old workers still run: a page at a time, and questions that come meanwhile, until none is left.
+for (;;) {
+  const open = await runs.approvals.list({ tool: 'refund_order', state: 'open' });
+  for (const { id } of open.items) await runs.approvals.decide(id, { reject: 'Refunds are made by hand from today.' }, { by: 'deploy' });
+  const decided = await runs.approvals.list({ tool: 'refund_order', state: 'decided', limit: 1 });
+  if (open.items.length === 0 && decided.items.length === 0) break;
+  await new Promise((resolve) => setTimeout(resolve, 100));
 }
 // #endregion
 const done = await runs.result(run.id, { until: 'end' });

@@ -34,6 +34,8 @@ const runs = durable({
       context: ({ data }) => ({ customer: data.customer }), // made anew in every process that takes the run up
     }),
   },
+  onTrouble: ({ id, trouble }) => console.warn(id, trouble?.message), // a run does not get on: once, when that begins
+  onError: (error) => console.warn(error), // what fails beside runs
 });
 // #endregion
 
