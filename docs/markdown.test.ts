@@ -30,6 +30,14 @@ describe('the Markdown of this repository', () => {
     expect(broken).toEqual([]);
   });
 
+  test.each(files.filter((path) => path.startsWith('packages/')))('%s links to nothing that is not installed with it', (path) => {
+    const folder = path.split('/').slice(0, 2).join('/');
+    const outside = linksOf(readPage(path)).filter(
+      (link) => !/^(?:[a-z]+:|#)/.test(link) && !join(dirname(path), link).replaceAll('\\', '/').startsWith(`${folder}/`),
+    );
+    expect(outside).toEqual([]);
+  });
+
   test('shows every region of every snippet', () => {
     const shown = new Set(
       files.flatMap((path) =>
