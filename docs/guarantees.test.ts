@@ -30,7 +30,8 @@ function findTests(folder: string): readonly string[] {
     return entry.name.endsWith('.test.ts') ? [entry.name] : [];
   });
 }
-const isTask = (name: string): boolean => new RegExp(`^ {2}'?${name}'?[:,(]`, 'm').test(readFileSync(join(root, 'scripts/dev.mjs'), 'utf8'));
+const isTask = (name: string): boolean =>
+  new RegExp(`^ {2}'?${name}'?[:,(]`, 'm').test(readFileSync(join(root, 'scripts/dev.mjs'), 'utf8'));
 
 describe('guarantees.md', () => {
   test('states the eight promises, each with its limits and a command', () => {
