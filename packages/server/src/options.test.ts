@@ -1,3 +1,4 @@
+import type { StandardSchema } from '@guardloop/core';
 import { defineAgent } from '@guardloop/core';
 import { durable, durableAgent, durableClient } from '@guardloop/durable';
 import { memoryStore } from '@guardloop/store';
@@ -53,6 +54,15 @@ describe('options of the server', () => {
 
   it('are taken with the data that the agent needs, and unchecked where no agent is known', () => {
     expect(() => guardloopServer({ ...ofShop, agents: { desk: {}, clerk: { data: () => ({ shop: 'north' }) } } })).not.toThrow();
+    // What a schema answers only later is looked at when a run is submitted.
+    const validate = () => Promise.reject(new Error('down'));
+    const later: StandardSchema = {
+      '~standard': { version: 1, vendor: 'own', validate, jsonSchema: { input: () => ({ type: 'object' }) } },
+    };
+    const slow = durable({ store: memoryStore(), agents: { clerk: durableAgent(desk, { data: later }) } });
+    expect(() => guardloopServer({ runs: slow, agents: { clerk: {} }, authenticate: anonymous() })).not.toThrow();
+    const optional = durable({ store: memoryStore(), agents: { clerk: durableAgent(desk, { data: z.string().optional() }) } });
+    expect(() => guardloopServer({ runs: optional, agents: { clerk: {} }, authenticate: anonymous() })).not.toThrow();
     const client = durableClient({ store: memoryStore() });
     expect(() => guardloopServer({ runs: client, agents: { dessk: {} }, authenticate: anonymous() })).not.toThrow();
   });
