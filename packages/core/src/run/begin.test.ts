@@ -690,7 +690,7 @@ describe('what open calls need is there when a run goes on', () => {
     const details = (agent: Defined, options: Given = {}) =>
       goOn(agent, log, options).then(
         () => 'resumed',
-        (thrown: GuardloopError) => thrown.details,
+        (thrown: { readonly details: unknown }) => thrown.details,
       );
     expect(await details(agentOf('billing', { tools: [wider] }))).toEqual({ accept: 'changed' });
     expect(await details(agentOf('billing', { tools: [pay], instructions: 'Other.' }), { accept: 'same' })).toEqual({ accept: 'changed' });
