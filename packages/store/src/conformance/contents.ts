@@ -1,6 +1,7 @@
 import { GuardloopError, resume } from '@guardloop/core';
 import { describe, expect, it } from 'vitest';
 import type { Store } from '../contract.js';
+import { exportSession } from '../export.js';
 import type { Suite } from './suite.js';
 import { all, approvalIds, codeOf, inputEvent, newId, newRun, waitingRun } from './suite.js';
 
@@ -184,6 +185,9 @@ function testEncryption({ open, options }: Suite): void {
     await (await open({ database, encryption: { keys: [keys[1], keys[0]] } })).approvals.decide(first, { reject: 'no' });
     const { items, unreadable } = await (await open({ database, encryption: { keys: [keys[0]] } })).approvals.list({ session });
     expect([items.map(({ id }) => id), unreadable]).toEqual([[second], [first]]);
+    const partly = await open({ database, encryption: { keys: [keys[0]] } });
+    expect(await codeOf(exportSession(partly, session)), 'an export is whole or none').toBe('STORE_FAILED');
+    expect((await exportSession(both, session))?.approvals).toHaveLength(2);
   });
 
   it('reads with every key it has and writes with the first, so that keys can be changed', async () => {
