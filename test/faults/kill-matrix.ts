@@ -88,9 +88,9 @@ function row({ fault, where, tried, note }: Pick<Row, 'fault' | 'where' | 'note'
   const failures = tried.flatMap(({ strikes, flaws }) =>
     flaws.length === 0 ? [] : [`${strikes.map(({ at }) => at).join(', then ')}: ${flaws.join('; ')}`],
   );
-  // How events come together in appends is a matter of time, so that the last of them may not be there. Not many of them.
+  // How events come together in appends is a matter of time, so that the last of them may not be there. Not many of them: one of a few.
   const missed = tried.filter(({ died, flaws }) => died === 0 && flaws.length === 0).length;
-  if (missed > tried.length / 10) failures.push(`${missed} places were not reached`);
+  if (missed > Math.max(1, tried.length / 10)) failures.push(`${missed} places were not reached`);
   return { fault, where, tried: tried.length, failures, note: missed > 0 ? `${note}, ${missed} not reached` : note };
 }
 
