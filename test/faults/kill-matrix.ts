@@ -89,9 +89,12 @@ function row({ fault, where, tried, note }: Pick<Row, 'fault' | 'where' | 'note'
     flaws.length === 0 ? [] : [`${strikes.map(({ at }) => at).join(', then ')}: ${flaws.join('; ')}`],
   );
   // How events come together in appends is a matter of time, so that the last of them may not be there. Not many of them: one of a few.
-  const missed = tried.filter(({ died, flaws }) => died === 0 && flaws.length === 0).length;
-  if (missed > Math.max(1, tried.length / 10)) failures.push(`${missed} places were not reached`);
-  return { fault, where, tried: tried.length, failures, note: missed > 0 ? `${note}, ${missed} not reached` : note };
+  const names = tried.flatMap(({ strikes, died, flaws }) =>
+    died === 0 && flaws.length === 0 ? [strikes.map(({ at }) => at).join(', then ')] : [],
+  );
+  const missed = names.length;
+  if (missed > Math.max(1, tried.length / 10)) failures.push(`${missed} places were not reached: ${names.join('; ')}`);
+  return { fault, where, tried: tried.length, failures, note: missed > 0 ? `${note}, not reached: ${names.join('; ')}` : note };
 }
 
 /** In the middle of an append the signal comes from another thread, up to two milliseconds later. */
