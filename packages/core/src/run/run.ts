@@ -37,7 +37,7 @@ async function drive(handle: RunHandle, options: Options): Promise<RunResult> {
     if (writer) await handle.lastBarrier();
     if (handle.state.ended && writer?.failure === undefined) remember?.();
     if (handle.state.ended === undefined && writer?.failure === undefined && handle.stop?.kind !== 'fault')
-      handle.tell({ type: 'run.wait', approvals: openApprovals(handle.state).map(({ id }) => id) });
+      handle.tell({ type: 'run.wait', approvals: Object.freeze(openApprovals(handle.state).map(({ id }) => id)) });
   } finally {
     disarm();
     off?.();
