@@ -1,5 +1,8 @@
 import { readdirSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { defineConfig } from 'vitest/config';
+import type { TestSpecification } from 'vitest/node';
+import { BaseSequencer } from 'vitest/node';
 
 const packages = readdirSync(new URL('packages', import.meta.url));
 
@@ -7,8 +10,21 @@ const packages = readdirSync(new URL('packages', import.meta.url));
 const testTimeout = 20_000;
 const built = ['dist/**', '**/node_modules/**'];
 
+/** Files that wait for servers and processes for a minute and more go first: last, one of them would run alone. */
+const slow = [/scripts\/types\.test/, /test\/durable\//, /test\/stores\//, /test\/faults\//, /durable\/src\/embedded\.test/];
+class SlowFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const isSlow = ({ moduleId }: TestSpecification): boolean => slow.some((pattern) => pattern.test(moduleId));
+    const sorted = await super.sort(files);
+    return [...sorted.filter(isSlow), ...sorted.filter((file) => !isSlow(file))];
+  }
+}
+
 export default defineConfig({
   test: {
+    sequence: { sequencer: SlowFirst },
+    // Many tests wait for servers and processes; the default would leave one of two cores idle.
+    maxWorkers: availableParallelism() + 1,
     passWithNoTests: true,
     coverage: { provider: 'v8', include: ['packages/*/src/**/*.ts'], exclude: ['**/*.test.ts', '**/*.test-d.ts'] },
     projects: [
