@@ -14,8 +14,8 @@ import type {
   TextRetractEvent,
 } from '@guardloop/core';
 import type {
-  ApprovalQuery,
   ApprovalRecord,
+  ApprovalRecords,
   Belonging,
   DecideOptions,
   DecideOutcome,
@@ -187,10 +187,8 @@ export interface EventsOptions {
 }
 
 // ------------------------------------------------------------------------------------------------ approvals
-export interface DurableApprovals {
-  get(id: string): Promise<ApprovalRecord | undefined>;
-  /** Oldest question first. */
-  list(query?: ApprovalQuery): Promise<Page<ApprovalRecord>>;
+/** The store's records, read as they are there, and decided so that the run is told. */
+export interface DurableApprovals extends Pick<ApprovalRecords, 'get' | 'list'> {
   /**
    * Records a person's decision, once, and makes the run due. Rejects with CONFIG_INVALID for a decision that has no form that the approval
    * takes, before anything is recorded.

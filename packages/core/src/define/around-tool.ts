@@ -8,8 +8,8 @@ const optionNames = ['input', 'text', 'within'] as const;
 
 /**
  * A tool like another one, in name, schema and all else, with something around its `execute`: on the way in what it is given, on the way out
- * each text that it gives, and what surrounds the call. All stand inside the record: what is logged, guarded and approved is what goes in before, and what comes out
- * after. For tools with `execute`; may be put around one more than once. Throws CONFIG_INVALID.
+ * each text that it gives, and what surrounds the call. All stand inside the record: what is logged, guarded and approved is what goes in
+ * before, and what comes out after. For tools with `execute`; may be put around one more than once. Throws CONFIG_INVALID.
  */
 export function aroundTool<C, N extends string, I, A extends Route, K = unknown>(
   tool: Tool<C, N, I, A>,

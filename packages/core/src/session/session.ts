@@ -4,8 +4,9 @@ import type { LogEvent } from '../state/events.js';
  * Keeps logs. One session is one append-only log, with one run after another in it. This is all a database has to do to hold runs; the
  * suite `sessionConformance` of `@guardloop/testing` says whether one does it right.
  *
- * A store may be used by many runs and processes at once. Its methods are called only by core: `load` once when a run enters the session
- * and again after a conflict or an append whose outcome is not known; `append` by the one writer of a run, one batch at a time, never
+ * A store may be used by many runs and processes at once. Its methods are called only by core: `load` when a run enters the session (of one
+ * that this process remembers, from its last event on; whole where that is another one now), and again after a conflict or an append whose
+ * outcome is not known; `append` by the one writer of a run, one batch at a time, never
  * before the batch before it has settled.
  *
  * Both methods reject with a `GuardloopError`, or with any error: core wraps it as `STORE_FAILED`. A store does not retry what it does not
