@@ -19,14 +19,16 @@ export type Accept = 'same' | 'changed';
 /** How workers run an agent. */
 export interface DurableAgentConfig<C, D> {
   /**
-   * Checks what is submitted as `data`: at `submit`, where the process knows the agent, and before a worker makes the context. Its output is
+   * Checks what is submitted as `data`: at `submit`, where the process knows the agent, and before a worker makes the context. Its output
+   * is
    * what `context` and `options` get. Without it `data` is taken as it comes: plain JSON.
    */
   readonly data?: StandardSchema<D> | undefined;
   /** Options of each run: an object, or made for the run. */
   readonly options?: DurableRunOptions<C> | ((run: SubmittedRun<D>) => Awaitable<DurableRunOptions<C>>) | undefined;
   /**
-   * Which changes of the agent a run that began before them is resumed over, as for `resume`: `same` none, `changed` all. A function is asked for
+   * Which changes of the agent a run that began before them is resumed over, as for `resume`: `same` none, `changed` all. A function is
+   * asked for
    * each run that is resumed. What is not accepted is told in the run's `trouble`, before any effect.
    */
   readonly accept?: Accept | ((run: RunInfo) => Accept | undefined) | undefined;
@@ -122,7 +124,10 @@ export function agentOf(agents: ReadonlyMap<string, Registered>, name: string): 
   );
 }
 
-/** The data of a submission in the form that the agent's functions get. Throws CONFIG_INVALID, which tells nothing of the data but where it does not fit. */
+/**
+ * The data of a submission in the form that the agent's functions get. Throws CONFIG_INVALID, which tells nothing of the data but where it
+ * does not fit.
+ */
 export async function checkData({ name, data: schema }: Registered, data: unknown): Promise<unknown> {
   if (schema === undefined) return data;
   const outcome = await schema['~standard'].validate(data);

@@ -30,7 +30,9 @@ export interface DurableOptions<R extends Registry, Q extends string> extends Cl
   readonly queues?: { readonly [K in Q]: QueueOptions } | undefined;
   /** Reminders and expiry, where an agent has none of its own. */
   readonly approvals?: ApprovalTimes | undefined;
-  /** After so many entries into a run without anything that came to an end in it, it is ended `failed`. A whole number from 1; default 20. */
+  /**
+   * After so many entries into a run without anything that came to an end in it, it is ended `failed`. A whole number from 1; default 20.
+   */
   readonly maxAttempts?: number | undefined;
   /** How long a run that could not be taken up waits: twice as long each time. Defaults: 1,000 ms, at most 60,000 ms. */
   readonly retry?: { readonly firstMs?: number | undefined; readonly mostMs?: number | undefined } | undefined;
@@ -39,7 +41,8 @@ export interface DurableOptions<R extends Registry, Q extends string> extends Cl
   /** Told what fails beside runs: the store of a worker that looks for work, `onReminder`. Default: nobody. */
   readonly onError?: ((error: unknown) => void) | undefined;
   /**
-   * Told of a run when its `trouble` begins, or becomes another, by the worker that writes it down: once over all workers, and not at all where that one
+   * Told of a run when its `trouble` begins, or becomes another, by the worker that writes it down: once over all workers, and not at all
+   * where that one
    * dies right then. What it throws is told to `onError`. Default: nobody.
    */
   readonly onTrouble?: ((run: RunInfo) => unknown) | undefined;
@@ -47,7 +50,8 @@ export interface DurableOptions<R extends Registry, Q extends string> extends Cl
 /** Durable runs of a process that knows agents. */
 export interface Durable<R extends Registry, Q extends string = never> extends Omit<DurableClient<Q | 'default'>, 'submit'> {
   /**
-   * Writes a run to the store, where a worker finds it. Rejects with CONFIG_INVALID for what is wrong with it, and STORE_FAILED; then nothing was
+   * Writes a run to the store, where a worker finds it. Rejects with CONFIG_INVALID for what is wrong with it, and STORE_FAILED; then
+   * nothing was
    * submitted.
    */
   submit<K extends keyof R & string>(

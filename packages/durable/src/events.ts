@@ -51,7 +51,8 @@ async function* follow(store: Store, follower: Follower, { id, until, signal, of
     const { session } = first;
     changes = new Changes(store, session);
     for (let seq = 0; !signal.aborted; await changes.next(undefined, signal)) {
-      // Read before the log: what it says has happened stands in what is loaded after it. Live text is read before the log too, which has the last word.
+      // Read before the log: what it says has happened stands in what is loaded after it. Live text is read before the log too, which has
+      // the last word.
       const record = await store.runs.get(id);
       const live = follower.hasOpenCall ? await store.live.get(session) : undefined;
       const events = await store.load(session, seq);

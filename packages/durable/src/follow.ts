@@ -19,8 +19,10 @@ interface PlacedText extends OpenCall {
 }
 
 /**
- * Makes one run's numbered events of its session's log and of its live text. The text of a model call stands behind its `model.start`; what else
- * is logged during the call is told after the text. So every position has one order, and what comes after it follows from the log alone. Pure:
+ * Makes one run's numbered events of its session's log and of its live text. The text of a model call stands behind its `model.start`; what
+ * else
+ * is logged during the call is told after the text. So every position has one order, and what comes after it follows from the log alone.
+ * Pure:
  * the log is given to it in order, from the beginning.
  */
 export class Follower {

@@ -1,6 +1,8 @@
 const waiting = new WeakMap<AbortSignal, Set<() => void>>();
 
-/** Calls `act` when the signal is aborted; returns what takes it off. A signal carries one listener for all who wait on it, however many. */
+/**
+ * Calls `act` when the signal is aborted; returns what takes it off. A signal carries one listener for all who wait on it, however many.
+ */
 export function onAbort(signal: AbortSignal, act: () => void): () => void {
   const acts = waiting.get(signal) ?? new Set();
   acts.add(act);

@@ -6,18 +6,23 @@ export interface Places {
   /** Places that are free now; 0 after `stop`. */
   readonly free: number;
   /**
-   * Advances this run in a free place. `nothing` at once if none is free, or if it cannot be claimed now: what is due is looked for again when
+   * Advances this run in a free place. `nothing` at once if none is free, or if it cannot be claimed now: what is due is looked for again
+   * when
    * a run of this worker has ended, and at the next look. Never rejects.
    */
   take(run: string): Promise<Advanced>;
-  /** Takes what is due while places are free, in the store's order. Settles when they are filled or nothing more can be taken; never rejects. */
+  /**
+   * Takes what is due while places are free, in the store's order. Settles when they are filled or nothing more can be taken; never
+   * rejects.
+   */
   look(): Promise<void>;
   /** Takes no more and waits for what is under way. */
   stop(): Promise<void>;
 }
 
 /**
- * Opens the places of a worker. At once and every `everyMs` (and a bit, so that workers do not look together) it looks for runs that are due
+ * Opens the places of a worker. At once and every `everyMs` (and a bit, so that workers do not look together) it looks for runs that are
+ * due
  * though nobody tells of them: their kick was lost, or came while no place was free, or met a limit; or their worker is dead. A look is one
  * listing for each queue, and one claim more than it takes runs.
  */

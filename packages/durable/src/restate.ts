@@ -44,7 +44,9 @@ export interface RestateOptions {
   readonly keepMs?: number | undefined;
   /** How long a kick waits for Restate, milliseconds. Default 5,000; then workers find the run by looking. */
   readonly kickMs?: number | undefined;
-  /** How long Restate keeps a call to a worker open while its run goes on, milliseconds. Default 86,400,000: a day. A longer run is not cut. */
+  /**
+   * How long Restate keeps a call to a worker open while its run goes on, milliseconds. Default 86,400,000: a day. A longer run is not cut.
+   */
   readonly holdMs?: number | undefined;
   /** Where the log lines of Restate's SDK go: ids and states. Default: nowhere. */
   readonly logger?: RestateLogger | undefined;

@@ -92,7 +92,9 @@ export type SubmitArguments<D, Q extends string = string> = [D] extends [undefin
 /** What `submit` gives. `created: false`: there was a run of this id already; it is given as it stands, and nothing was changed. */
 export interface Submitted {
   readonly created: boolean;
-  /** False: the run of this id was submitted for another agent, or with another input, other data or limits, which is not told otherwise. */
+  /**
+   * False: the run of this id was submitted for another agent, or with another input, other data or limits, which is not told otherwise.
+   */
   readonly same: boolean;
   readonly run: RunInfo;
 }

@@ -32,7 +32,8 @@ const size = 100;
 const orphansAtOnce = 200;
 
 /**
- * What workers do beside runs, every one of them, each thing once: reminders, expiry, decisions whose run was not made due, runs that nobody
+ * What workers do beside runs, every one of them, each thing once: reminders, expiry, decisions whose run was not made due, runs that
+ * nobody
  * can take, sweeping. Returns what ends it.
  */
 export function keepUp(place: UpkeepPlace): () => Promise<void> {
@@ -128,7 +129,8 @@ async function makeDueIfWaiting(store: Store, id: string): Promise<RunRecord | u
 }
 
 /**
- * Runs that are due and whose agent is not registered here, or whose queue is not served: where nobody takes them, that is told. One that is to be
+ * Runs that are due and whose agent is not registered here, or whose queue is not served: where nobody takes them, that is told. One that
+ * is to be
  * ended needs neither. Looks at some of what is due, from `after` on, since that may be much; gives where to go on.
  */
 async function lookAfterOrphans(place: UpkeepPlace, after: string | undefined): Promise<string | undefined> {

@@ -10,7 +10,8 @@ export interface RunTrace {
 }
 
 /**
- * The trace of a run that was given none: of the sha256 of the run's id (UTF-8), the first 16 bytes are the trace id, and the next 8 the id of
+ * The trace of a run that was given none: of the sha256 of the run's id (UTF-8), the first 16 bytes are the trace id, and the next 8 the id
+ * of
  * the span that all its parts hang on. So every process, now or next week, comes to the same.
  */
 export function traceOfRun(runId: string): RunTrace {
@@ -50,7 +51,8 @@ const random: IdGenerator = {
 };
 
 /**
- * An id generator for the SDK (`new NodeSDK({ idGenerator: runIds() })`): with it a run that was given no trace begins with a real root span
+ * An id generator for the SDK (`new NodeSDK({ idGenerator: runIds() })`): with it a run that was given no trace begins with a real root
+ * span
  * of the ids of {@link traceOfRun}, and the root sampler is asked about that trace id, so that by a ratio every process decides alike. All
  * other ids come from `base`; default: random ones.
  */

@@ -1,4 +1,5 @@
-// Names of attributes and metrics. Those of OpenTelemetry are as in `@opentelemetry/semantic-conventions` 1.45.0; the rest is Guardloop's own.
+// Names of attributes and metrics. Those of OpenTelemetry are as in `@opentelemetry/semantic-conventions` 1.45.0; the rest is Guardloop's
+// own.
 
 /** Attributes of the GenAI conventions, and `error.type`. */
 export const genAi = {

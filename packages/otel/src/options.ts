@@ -2,7 +2,10 @@ import { GuardloopError } from '@guardloop/core';
 import { suggest } from '@guardloop/core/model';
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api';
 
-/** What a text that is to be recorded is: `input` what a run was told, `output` an answer, `arguments` and `result` of a call (JSON, or text). */
+/**
+ * What a text that is to be recorded is: `input` what a run was told, `output` an answer, `arguments` and `result` of a call (JSON, or
+ * text).
+ */
 export interface ContentPlace {
   readonly what: 'input' | 'output' | 'arguments' | 'result';
   readonly agent: string;
@@ -12,7 +15,8 @@ export interface ContentPlace {
 /** How contents are recorded. */
 export interface ContentOptions {
   /**
-   * Makes of each text the one that is recorded; `undefined` leaves it out, and so does throwing. Called once for each text, which has passed
+   * Makes of each text the one that is recorded; `undefined` leaves it out, and so does throwing. Called once for each text, which has
+   * passed
    * its guardrails. Must answer at once.
    */
   readonly redact: (text: string, place: ContentPlace) => string | undefined;
@@ -28,13 +32,17 @@ export interface OtelOptions {
   /** Records what was said, with redaction. Default: nothing of it. */
   readonly contents?: ContentOptions | undefined;
   /**
-   * Where a run hangs that is given no `traceparent`. `run`: in a trace of its own, made of its id, the same in every process, with a link to
+   * Where a run hangs that is given no `traceparent`. `run`: in a trace of its own, made of its id, the same in every process, with a link
+   * to
    * the span that is active. `active`: under the span that is active where it is begun or resumed, if there is one. Default `run`.
    */
   readonly parent?: 'run' | 'active' | undefined;
   /** `gen_ai.provider.name`: one for all, or by the model's id. Default: as `telemetry.model` and the recorded answers tell. */
   readonly provider?: string | ((model: string) => string | undefined) | undefined;
-  /** A run of which nothing was heard for so long is let go, its open spans ended where it was last heard of. Milliseconds; default 3,600,000. */
+  /**
+   * A run of which nothing was heard for so long is let go, its open spans ended where it was last heard of. Milliseconds; default
+   * 3,600,000.
+   */
   readonly forgetAfterMs?: number | undefined;
 }
 

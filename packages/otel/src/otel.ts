@@ -10,7 +10,8 @@ import type { Place } from './track.js';
 /** Where a run hangs, and to what it belongs. */
 export interface RunPlace {
   /**
-   * The W3C `traceparent` of who asked for the run, for example of the request that submitted it: all parts of the run, in whichever process,
+   * The W3C `traceparent` of who asked for the run, for example of the request that submitted it: all parts of the run, in whichever
+   * process,
    * become its children. One that is malformed counts as none.
    */
   readonly traceparent?: string | undefined;
@@ -33,7 +34,8 @@ export interface Telemetry {
   /** The tool, with the span of its call active while it runs. For tools with `execute`. Throws CONFIG_INVALID. */
   tool<T extends Tool<never, string, unknown, never>>(tool: T): T;
   /**
-   * Makes the spans of a recorded log, as they would have been made while it was written: of runs whose process died, or that nobody watched.
+   * Makes the spans of a recorded log, as they would have been made while it was written: of runs whose process died, or that nobody
+   * watched.
    * No metrics. The same log twice makes the same spans twice. Throws CONFIG_INVALID for what is no log.
    */
   traceLog(log: Log, place?: RunPlace): void;
@@ -71,7 +73,8 @@ const nowhere: Place = { parent: undefined, conversation: undefined, isPast: fal
 
 /**
  * Makes spans and metrics of runs, by the GenAI conventions of OpenTelemetry: give it to `observers`. Nothing of what was said is in them
- * unless `contents` says how it is redacted. Whatever tracers, meters and exporters do, runs come out the same. One for a process is enough.
+ * unless `contents` says how it is redacted. Whatever tracers, meters and exporters do, runs come out the same. One for a process is
+ * enough.
  * Throws CONFIG_INVALID.
  *
  * ```ts

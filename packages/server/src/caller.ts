@@ -22,7 +22,9 @@ export type AuthorizeQuestion =
   | { readonly action: 'approval.decide'; readonly approval: ApprovalRecord; readonly decision?: Decision | undefined }
   /** To list what belongs to everybody of their tenant: nobody may. */
   | { readonly action: 'tenant.list'; readonly what: 'runs' | 'approvals' | 'sessions' };
-/** True or false decides; undefined leaves it to the rule that stands with each action. What it throws, or anything else it gives, is false. */
+/**
+ * True or false decides; undefined leaves it to the rule that stands with each action. What it throws, or anything else it gives, is false.
+ */
 export type Authorize<U extends Caller> = (question: AuthorizeQuestion, caller: U) => Awaitable<boolean | undefined>;
 
 const local: unique symbol = Symbol.for('guardloop.server.anonymous');

@@ -18,7 +18,9 @@ export const sessionPrefix = async ({ user, tenant }: Caller): Promise<string> =
 /** As long as ids may be that clients give. */
 const mostChars = 200;
 
-/** The id of the session that a caller calls `name`; an id that is the caller's own already stays, and of a long name there is its digest. */
+/**
+ * The id of the session that a caller calls `name`; an id that is the caller's own already stays, and of a long name there is its digest.
+ */
 export async function sessionId(caller: Caller, name: string | undefined): Promise<string> {
   const prefix = await sessionPrefix(caller);
   if (name === undefined) return `${prefix}${globalThis.crypto.randomUUID()}`;

@@ -48,8 +48,10 @@ export interface ServerOptions<U extends Caller = Caller> {
   /** Origins whose pages may call, such as `https://app.example`, with cookies too. Default: the server's own alone, and no CORS. */
   readonly origins?: readonly string[] | undefined;
   /**
-   * The W3C `traceparent` that a run is submitted with, for what traces it. It decides where the run's spans are and whether they are sampled: of
-   * callers whom you trust give that of the request, `(_caller, request) => request.headers.get('traceparent')`, or `activeTraceparent()` of
+   * The W3C `traceparent` that a run is submitted with, for what traces it. It decides where the run's spans are and whether they are
+   * sampled: of
+   * callers whom you trust give that of the request, `(_caller, request) => request.headers.get('traceparent')`, or `activeTraceparent()`
+   * of
    * `@guardloop/otel`. Malformed is none. Default: none; what clients send is left aside.
    */
   readonly traceparent?: ((caller: U, request: Request) => string | null | undefined) | undefined;

@@ -35,7 +35,10 @@ export async function readJson(request: Request, limits: BodyLimits): Promise<un
   return value;
 }
 
-/** The value as the schema gives it. Throws {@link Problem}, which names fields and what was expected, and no value; `detail` says where more stands. */
+/**
+ * The value as the schema gives it. Throws {@link Problem}, which names fields and what was expected, and no value; `detail` says where
+ * more stands.
+ */
 export function fit<S extends z.ZodType>(
   schema: S,
   value: unknown,

@@ -70,7 +70,10 @@ export interface SessionView {
   readonly owner?: string | undefined;
 }
 
-/** One event of a stream: the name of the server-sent event is its `type`. With a `run` in its text and tools it is of an inner agent (agents). */
+/**
+ * One event of a stream: the name of the server-sent event is its `type`. With a `run` in its text and tools it is of an inner agent
+ * (agents).
+ */
 export type ClientEvent =
   | { readonly type: 'run.start'; readonly run: string; readonly agent: string }
   | { readonly type: 'text.delta'; readonly turn: number; readonly text: string; readonly run?: string | undefined }

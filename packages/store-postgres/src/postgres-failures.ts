@@ -10,7 +10,8 @@ const lost =
   /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Client was closed|Postgres connection has been discarded)/;
 
 /**
- * The server could not be reached, or the connection was lost: SQLSTATE classes 08 and 57P, too many connections, a transaction that stood still
+ * The server could not be reached, or the connection was lost: SQLSTATE classes 08 and 57P, too many connections, a transaction that stood
+ * still
  * for too long, and those of the socket.
  */
 export function isAway(thrown: unknown): boolean {

@@ -13,7 +13,9 @@ interface ListeningClient extends ClientBase {
   end(): Promise<void>;
 }
 
-/** Own changes are told at once, those of others by LISTEN and NOTIFY, and now and then everything is told, in case a notification was lost. */
+/**
+ * Own changes are told at once, those of others by LISTEN and NOTIFY, and now and then everything is told, in case a notification was lost.
+ */
 export class PostgresWatching implements Watching {
   readonly #watchers = new Watchers();
   readonly #writer = crypto.randomUUID();

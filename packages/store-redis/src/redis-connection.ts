@@ -20,7 +20,8 @@ const failed = (message: string, options: { readonly cause?: unknown; readonly i
   new GuardloopError('STORE_FAILED', message, options);
 
 /**
- * The connections of one store: one for commands, and one for changes once somebody watches. Nothing is sent twice: what was on its way when a
+ * The connections of one store: one for commands, and one for changes once somebody watches. Nothing is sent twice: what was on its way
+ * when a
  * connection was lost is rejected, since nobody knows whether it was done.
  */
 export class RedisConnection {

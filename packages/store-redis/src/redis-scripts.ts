@@ -149,8 +149,10 @@ return { 'ok', redis.call('LRANGE', log, ARGV[2], -1) }`,
   ),
 
   /**
-   * session, afterSeq, incarnation that was read or '', a new one, the store's ttl, run, agent, status, counts of texts, payloads, approvals;
-   * texts; digest and text of each payload; id, text that was read or '', new text, whether it is open, time of the question of each approval.
+   * session, afterSeq, incarnation that was read or '', a new one, the store's ttl, run, agent, status, counts of texts, payloads,
+   * approvals;
+   * texts; digest and text of each payload; id, text that was read or '', new text, whether it is open, time of the question of each
+   * approval.
    */
   append: script(`
 local session, after, inc = ARGV[1], tonumber(ARGV[2]), ARGV[3]
@@ -243,7 +245,10 @@ end
 tell(session)
 return 1`),
 
-  /** id, session, a new incarnation, the store's ttl, counts of payloads and fields; digest and text of each payload; name and value of each field. */
+  /**
+   * id, session, a new incarnation, the store's ttl, counts of payloads and fields; digest and text of each payload; name and value of each
+   * field.
+   */
   createRun: script(`
 local id, session = ARGV[1], ARGV[2]
 local before = redis.call('HGETALL', key('run', id))
@@ -269,7 +274,10 @@ touch(session, redis.call('HGET', key('session', session), 'ttl'), tonumber(run.
 tell(session)
 return { 1, redis.call('HGETALL', key('run', id)) }`),
 
-  /** id, version that was read, counts of payloads and fields; digest and text of each payload; name and value of each field, '' takes it away. */
+  /**
+   * id, version that was read, counts of payloads and fields; digest and text of each payload; name and value of each field, '' takes it
+   * away.
+   */
   updateRun: script(`
 local id = ARGV[1]
 local name = key('run', id)
@@ -301,7 +309,8 @@ enqueue(run, id)
 return redis.call('HGETALL', name)`),
 
   /**
-   * owner, leaseMs, run or '', whether agents are named, count of queues, count of agents; name, concurrency, tenantConcurrency of each queue
+   * owner, leaseMs, run or '', whether agents are named, count of queues, count of agents; name, concurrency, tenantConcurrency of each
+   * queue
    * ('' any); agents. The rule of which run goes before which is that of `isNext` in `@guardloop/store`.
    */
   claimRun: script(`

@@ -28,7 +28,8 @@ const soon = globalThis.setImmediate;
 const most = 64;
 
 /**
- * Writes one transaction after another. What comes while one is under way goes into the next together, since what a transaction costs is the
+ * Writes one transaction after another. What comes while one is under way goes into the next together, since what a transaction costs is
+ * the
  * wait for the disk at its end; each work is stored whole or not at all by itself.
  */
 export class WriteBatches {
@@ -54,7 +55,8 @@ export class WriteBatches {
   /** Never rejects. */
   async #write(): Promise<void> {
     this.#isWriting = true;
-    // What comes in this turn of the event loop goes together; a run's next events gather meanwhile, and cost no wait for the disk of their own.
+    // What comes in this turn of the event loop goes together; a run's next events gather meanwhile, and cost no wait for the disk of their
+    // own.
     await new Promise<void>((resolve) => soon(resolve));
     while (this.#waiting.length > 0) {
       const batch = this.#nextBatch();

@@ -58,7 +58,10 @@ export function scheduleApproval(
   };
 }
 
-/** The record as it was before it was decided; undefined where that decision is not there any more. Pure; a store writes it as it writes a decision. */
+/**
+ * The record as it was before it was decided; undefined where that decision is not there any more. Pure; a store writes it as it writes a
+ * decision.
+ */
 export function reopenApproval(record: ApprovalRecord | undefined, decidedAt: number): ApprovalRecord | undefined {
   if (record === undefined || record.state !== 'decided' || record.decidedAt !== decidedAt) return undefined;
   const { decision: _, decidedBy: __, decidedAt: ___, ...rest } = record;

@@ -3,7 +3,8 @@ import type { Approval, Decision, JsonValue, RunStatus, SessionStore } from '@gu
 
 /**
  * A database that holds sessions, approvals and runs. `load` and `append` are core's contract ({@link SessionStore}); everything else is a
- * record that `append` keeps in step in the same transaction, or that durable workers write. The log is the truth: what is derived of it can
+ * record that `append` keeps in step in the same transaction, or that durable workers write. The log is the truth: what is derived of it
+ * can
  * be made anew from it.
  *
  * One store object may be used by many runs at once, one database by many processes. All times are milliseconds since 1970, by the clock of
@@ -23,7 +24,9 @@ export interface Store extends SessionStore {
    * database has them, else by looking again (`pollMs`, an option of each store); a listener that misses one is called by the next look.
    */
   watch(session: string | undefined, listener: (session: string | undefined) => void): () => void;
-  /** Deletes sessions whose time is over, and payloads that nothing refers to. Returns how many sessions went. Workers call it now and then. */
+  /**
+   * Deletes sessions whose time is over, and payloads that nothing refers to. Returns how many sessions went. Workers call it now and then.
+   */
   sweep(): Promise<number>;
   /** Ends watching, timers and connections. Calls that are under way are let end. */
   close(): Promise<void>;
@@ -53,7 +56,9 @@ export interface Belonging {
   /** The organisation, for limits. */
   readonly tenant?: string | undefined;
 }
-/** Whose is listed. Left out: everybody's. Given and undefined is CONFIG_INVALID, so that a missing name shows nobody the rows of others. */
+/**
+ * Whose is listed. Left out: everybody's. Given and undefined is CONFIG_INVALID, so that a missing name shows nobody the rows of others.
+ */
 export interface BelongingQuery {
   readonly owner?: string;
   readonly tenant?: string;
@@ -93,7 +98,8 @@ export interface SessionRecords {
 
 // ------------------------------------------------------------------------------------------------ approvals
 /**
- * A question to a person. `open`: nobody has answered. `decided`: answered, not yet taken up by the run. `resolved`: the run has taken it up.
+ * A question to a person. `open`: nobody has answered. `decided`: answered, not yet taken up by the run. `resolved`: the run has taken it
+ * up.
  * `void`: the run ended, or asked anew, without it.
  */
 export type ApprovalState = 'open' | 'decided' | 'resolved' | 'void';
@@ -169,7 +175,8 @@ export interface ApprovalRecords {
 /**
  * `queued`: due at `dueAt`, or to be taken up again; whatever the clock says later, if `dueAt` was not after the time of the writing.
  * `running`: a worker has the lease. `waiting`: for people. `ended`: see `status`.
- * A `running` record whose lease is over is taken like a queued one; over is also one that would last longer from now than a lease can (an hour):
+ * A `running` record whose lease is over is taken like a queued one; over is also one that would last longer from now than a lease can (an
+ * hour):
  * the clock was set back since.
  */
 export type RunState = 'queued' | 'running' | 'waiting' | 'ended';
@@ -186,7 +193,8 @@ export interface RunRecord extends Belonging {
   /** Of an ended run. */
   readonly status?: Exclude<RunStatus, 'interrupted'> | undefined;
   /**
-   * What was submitted: input, context data and options, plain JSON. Kept like the contents of logs (payloads, encryption). Undefined where it
+   * What was submitted: input, context data and options, plain JSON. Kept like the contents of logs (payloads, encryption). Undefined where
+   * it
    * cannot be read; `trouble` says why.
    */
   readonly submission: JsonValue | undefined;
@@ -199,7 +207,9 @@ export interface RunRecord extends Belonging {
   readonly dueAt: number;
   /** While `running`. `token` rises with each claim. */
   readonly lease?: { readonly owner: string; readonly token: number; readonly until: number } | undefined;
-  /** Why it is not getting on (a changed agent, a store that failed): for people; holds no content. `accept`: taking changes up would help. */
+  /**
+   * Why it is not getting on (a changed agent, a store that failed): for people; holds no content. `accept`: taking changes up would help.
+   */
   readonly trouble?: { readonly code: string; readonly message: string; readonly accept?: true } | undefined;
   readonly createdAt: number;
   readonly updatedAt: number;
@@ -262,11 +272,15 @@ export interface RunRecords {
   list(query?: RunQuery): Promise<Page<RunRecord>>;
   /**
    * Takes a due run and gives it a lease, in one step with counting: however many claim at once, no run is taken twice and no limit passed.
-   * Of one session one run is `running` at a time, in the order of their creation; while one is `waiting`, only one that `abandons` is taken.
+   * Of one session one run is `running` at a time, in the order of their creation; while one is `waiting`, only one that `abandons` is
+   * taken.
    * Undefined: nothing can be taken now.
    */
   claim(options: ClaimOptions): Promise<RunRecord | undefined>;
-  /** Prolongs the lease to `leaseMs` from now, if `token` still holds it. Gives the record, for its `cancel`; undefined: somebody else has it. */
+  /**
+   * Prolongs the lease to `leaseMs` from now, if `token` still holds it. Gives the record, for its `cancel`; undefined: somebody else has
+   * it.
+   */
   renew(id: string, token: number, leaseMs: number): Promise<RunRecord | undefined>;
   /** Compare-and-set on `version`. Undefined: it was changed meanwhile; read it again. */
   update(id: string, version: number, change: RunChange): Promise<RunRecord | undefined>;
@@ -274,7 +288,8 @@ export interface RunRecords {
 
 // ------------------------------------------------------------------------------------------------ live text
 /**
- * What may be shown of an answer that is still being written, beside the log: the text so far of one model call. Only what was released is in
+ * What may be shown of an answer that is still being written, beside the log: the text so far of one model call. Only what was released is
+ * in
  * it. A cut loses at most the last piece; `model.end` in the log has the whole.
  */
 export interface LiveText {

@@ -21,7 +21,8 @@ export interface Derived {
 }
 
 /**
- * What a batch of appended events changes in the records beside the log. Pure, and the same whether a log is derived batch by batch or whole
+ * What a batch of appended events changes in the records beside the log. Pure, and the same whether a log is derived batch by batch or
+ * whole
  * ({@link deriveAll}).
  *
  * `unsettled` are the session's approvals that are `open` or `decided`; there are some only while `session.status` is `waiting`, so a store

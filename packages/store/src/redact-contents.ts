@@ -23,7 +23,9 @@ export type LeftOutField = (typeof leftOutFields)[number];
 export interface TextPlace {
   /** Type of its event; `approval` or `session` for records. */
   readonly type: string;
-  /** From there to the text: names of fields and positions in lists. The name of a field of a tool's input is a text too, and its own place. */
+  /**
+   * From there to the text: names of fields and positions in lists. The name of a field of a tool's input is a text too, and its own place.
+   */
   readonly path: readonly string[];
 }
 /** What is done to contents. At least one is given. */
@@ -67,7 +69,10 @@ interface Visit {
   readonly isFree: boolean;
 }
 
-/** Makes redacted copies of events and records, and counts what it changed. Throws CONFIG_INVALID, at once or where a text cannot be redacted. */
+/**
+ * Makes redacted copies of events and records, and counts what it changed. Throws CONFIG_INVALID, at once or where a text cannot be
+ * redacted.
+ */
 export class Redactor {
   readonly count: RedactionCount = { texts: 0, leftOut: 0 };
   readonly #patterns: readonly RegExp[];

@@ -11,7 +11,9 @@ export interface EncryptionKey {
 export interface EncryptionOptions {
   /** The first writes, all read: to change keys, put a new one in front, and take the old one out when nothing is left of it. */
   readonly keys: readonly [EncryptionKey, ...EncryptionKey[]];
-  /** Reads contents that were written before there was a key. Default false: whoever can write to the database could put plain rows there. */
+  /**
+   * Reads contents that were written before there was a key. Default false: whoever can write to the database could put plain rows there.
+   */
   readonly allowPlain?: boolean | undefined;
 }
 
@@ -25,7 +27,8 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 const ivBytes = 12;
 
 /**
- * Seals texts with AES-256-GCM and a fresh random IV, and opens them. What a text belongs to (its place) is authenticated with it, so that a
+ * Seals texts with AES-256-GCM and a fresh random IV, and opens them. What a text belongs to (its place) is authenticated with it, so that
+ * a
  * row moved elsewhere does not open. Both keys in use are derived from the one given (HKDF with SHA-256).
  */
 export class Sealing {

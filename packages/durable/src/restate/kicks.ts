@@ -7,7 +7,9 @@ export interface KickHandlers {
 }
 export type KickService = VirtualObjectDefinition<string, KickHandlers>;
 
-/** One service for each queue, so that a kick comes to a worker of its queue: letters, digits, `-`, and `_` before the hex of anything else. */
+/**
+ * One service for each queue, so that a kick comes to a worker of its queue: letters, digits, `-`, and `_` before the hex of anything else.
+ */
 export function serviceName(prefix: string, queue: string): string {
   const plain = queue.replace(/[^A-Za-z0-9-]/g, (unit) => `_${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);
   return `${prefix}.${plain}`;

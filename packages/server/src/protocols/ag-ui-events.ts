@@ -22,7 +22,10 @@ export interface AgUiRun {
   readonly history?: readonly { readonly id: string }[] | undefined;
 }
 
-/** Its events make a leg of the conversation; the run may go on in another. Each call of `on` gives the events that one event of the run makes. `wait` ends a leg that waits for people. */
+/**
+ * Its events make a leg of the conversation; the run may go on in another. Each call of `on` gives the events that one event of the run
+ * makes. `wait` ends a leg that waits for people.
+ */
 export class AgUiTranslator implements Translator<AgUiEvent> {
   readonly #run: AgUiRun;
   readonly #texts = new ShownTexts();

@@ -1,4 +1,5 @@
-// What an AG-UI client sends (RunAgentInput of protocol 1.0). Of the conversation only the last message is taken, and only what a person says.
+// What an AG-UI client sends (RunAgentInput of protocol 1.0). Of the conversation only the last message is taken, and only what a person
+// says.
 import type { Decision, RunInput } from '@guardloop/core';
 import { z } from 'zod';
 import { Problem } from '../problem.js';

@@ -39,7 +39,8 @@ export async function claimRun(db: Db, context: SqlContext, options: ClaimOption
 }
 
 /**
- * Which queues have room. Who claims from a queue with limits keeps all others that do from it until the end of the transaction, so that what
+ * Which queues have room. Who claims from a queue with limits keeps all others that do from it until the end of the transaction, so that
+ * what
  * is counted here still holds then.
  */
 async function findRooms(db: Db, context: SqlContext, queues: readonly QueueLimits[]): Promise<readonly Room[]> {
@@ -165,7 +166,8 @@ function isNext(now: number) {
 }
 
 /**
- * The last event of the run's session, which is kept from all others that claim; undefined where one of them was faster. Where one transaction
+ * The last event of the run's session, which is kept from all others that claim; undefined where one of them was faster. Where one
+ * transaction
  * has the whole database there is nobody to be kept out.
  */
 async function lastEvent(

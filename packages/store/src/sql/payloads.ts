@@ -37,7 +37,8 @@ export function payloadReader(db: Db): ReadPayloads {
 }
 
 /**
- * Takes a session's uses away, and deletes payloads that nothing else refers to. The foreign key refuses this transaction, or that of somebody
+ * Takes a session's uses away, and deletes payloads that nothing else refers to. The foreign key refuses this transaction, or that of
+ * somebody
  * who begins to use one of them meanwhile; whoever is refused tries again.
  */
 export async function dropPayloads(db: Db, session: string): Promise<void> {
