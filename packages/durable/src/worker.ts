@@ -3,6 +3,7 @@ import type { RunPlace } from './active-run.js';
 import { ActiveRun } from './active-run.js';
 import type { Advanced } from './engine.js';
 import { instant } from './lease.js';
+import { LostRuns } from './lost-runs.js';
 import { OptionReader } from './read-options.js';
 import type { DurableWorker, WorkerOptions } from './types.js';
 import { keepUp } from './upkeep.js';
@@ -26,20 +27,23 @@ export async function openWorker(place: WorkerPlace, options?: WorkerOptions): P
   const { name, queues, concurrency, leaseMs } = read;
   const runPlace: RunPlace = { ...place, worker: name, leaseMs };
   const active = new Map<string, ActiveRun>();
+  const lost = new LostRuns(leaseMs);
   let isStopping = false;
 
   const advance = async (wanted: Partial<Pick<ClaimOptions, 'run' | 'agents' | 'queues'>>, onClaimed?: () => void): Promise<Advanced> => {
     if (isStopping) return { status: 'nothing' };
     try {
       const claimedAt = instant();
-      const record = await store.runs.claim({ owner: name, leaseMs, queues, ...wanted });
+      const record = await store.runs.claim({ owner: name, leaseMs, queues, except: lost.left(), ...wanted });
       if (record === undefined) return { status: 'nothing' };
       onClaimed?.();
       const claimed = new ActiveRun(runPlace, record, claimedAt);
       active.set(record.id, claimed);
       if (isStopping) claimed.pause();
       try {
-        return await claimed.go();
+        const advanced = await claimed.go();
+        lost.note(record.id, advanced.status === 'lost');
+        return advanced;
       } finally {
         active.delete(record.id);
       }

@@ -65,12 +65,13 @@ export function redisRuns(context: RedisContext): RunRecords {
   };
 }
 
-function claimParameters({ owner, leaseMs, queues, agents, run }: ClaimOptions): readonly (string | number)[] {
+function claimParameters({ owner, leaseMs, queues, agents, run, except = [] }: ClaimOptions): readonly (string | number)[] {
   const named = agents ?? [];
   return [
     ...[writeName(owner), leaseMs, run === undefined ? '' : writeName(run), agents === undefined ? 0 : 1, queues.length, named.length],
     ...queues.flatMap(({ queue, concurrency = '', tenantConcurrency = '' }) => [writeName(queue), concurrency, tenantConcurrency]),
     ...named.map(writeName),
+    ...except.map(writeName),
   ];
 }
 

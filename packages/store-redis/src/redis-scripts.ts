@@ -150,9 +150,8 @@ return { 'ok', redis.call('LRANGE', log, ARGV[2], -1) }`,
 
   /**
    * session, afterSeq, incarnation that was read or '', a new one, the store's ttl, run, agent, status, counts of texts, payloads,
-   * approvals;
-   * texts; digest and text of each payload; id, text that was read or '', new text, whether it is open, time of the question of each
-   * approval.
+   * approvals; texts; digest and text of each payload; id, text that was read or '', new text, whether it is open, time of the question of
+   * each approval.
    */
   append: script(`
 local session, after, inc = ARGV[1], tonumber(ARGV[2]), ARGV[3]
@@ -310,13 +309,14 @@ return redis.call('HGETALL', name)`),
 
   /**
    * owner, leaseMs, run or '', whether agents are named, count of queues, count of agents; name, concurrency, tenantConcurrency of each
-   * queue
-   * ('' any); agents. The rule of which run goes before which is that of `isNext` in `@guardloop/store`.
+   * queue ('' any); agents; runs that are left alone. The rule of which run goes before which is that of `isNext` in `@guardloop/store`.
    */
   claimRun: script(`
 local owner, lease, wanted = ARGV[1], tonumber(ARGV[2]), ARGV[3]
-local queues, agents, only = tonumber(ARGV[5]), {}, ARGV[4] == '1'
-for at = 7 + queues * 3, #ARGV do agents[ARGV[at]] = true end
+local queues, agents, only, except = tonumber(ARGV[5]), {}, ARGV[4] == '1', {}
+local excepted = 7 + queues * 3 + tonumber(ARGV[6])
+for at = 7 + queues * 3, excepted - 1 do agents[ARGV[at]] = true end
+for at = excepted, #ARGV do except[ARGV[at]] = true end
 
 local longest = 3600000
 local function isHeld(run)
@@ -402,7 +402,7 @@ for at = 7, 6 + queues * 3, 3 do
   if limit == '' or redis.call('ZCARD', key('held', queue)) < tonumber(limit) then
     local function isAsked(tenant, agent) return (not only or agents[agent]) and hasRoom(queue, tenant, tenantLimit) end
     local function consider(id, run)
-      if not isNext(run) then return false end
+      if except[id] or not isNext(run) then return false end
       if isBetter(run, id) then best, bestId = run, id end
       return true
     end

@@ -4,8 +4,7 @@ import type { Approval, Decision, JsonValue, RunStatus, SessionStore } from '@gu
 /**
  * A database that holds sessions, approvals and runs. `load` and `append` are core's contract ({@link SessionStore}); everything else is a
  * record that `append` keeps in step in the same transaction, or that durable workers write. The log is the truth: what is derived of it
- * can
- * be made anew from it.
+ * can be made anew from it.
  *
  * One store object may be used by many runs at once, one database by many processes. All times are milliseconds since 1970, by the clock of
  * the database where it has one (PostgreSQL, Redis), else of the machine. Methods reject with a `GuardloopError`: `STORE_FAILED`
@@ -99,8 +98,7 @@ export interface SessionRecords {
 // ------------------------------------------------------------------------------------------------ approvals
 /**
  * A question to a person. `open`: nobody has answered. `decided`: answered, not yet taken up by the run. `resolved`: the run has taken it
- * up.
- * `void`: the run ended, or asked anew, without it.
+ * up. `void`: the run ended, or asked anew, without it.
  */
 export type ApprovalState = 'open' | 'decided' | 'resolved' | 'void';
 export interface ApprovalRecord extends Belonging {
@@ -176,8 +174,7 @@ export interface ApprovalRecords {
  * `queued`: due at `dueAt`, or to be taken up again; whatever the clock says later, if `dueAt` was not after the time of the writing.
  * `running`: a worker has the lease. `waiting`: for people. `ended`: see `status`.
  * A `running` record whose lease is over is taken like a queued one; over is also one that would last longer from now than a lease can (an
- * hour):
- * the clock was set back since.
+ * hour): the clock was set back since.
  */
 export type RunState = 'queued' | 'running' | 'waiting' | 'ended';
 /** One submitted run: what is needed to begin it, and who has it. What happened in it stands in the log. */
@@ -194,8 +191,7 @@ export interface RunRecord extends Belonging {
   readonly status?: Exclude<RunStatus, 'interrupted'> | undefined;
   /**
    * What was submitted: input, context data and options, plain JSON. Kept like the contents of logs (payloads, encryption). Undefined where
-   * it
-   * cannot be read; `trouble` says why.
+   * it cannot be read; `trouble` says why.
    */
   readonly submission: JsonValue | undefined;
   /** It may be taken although an earlier run of its session waits for people, and ends that one. */
@@ -263,6 +259,8 @@ export interface ClaimOptions {
   readonly agents?: readonly string[] | undefined;
   /** This run, if it is due or its lease is over; left out: the one that is due first by priority, then `dueAt`, then id. */
   readonly run?: string | undefined;
+  /** Ids of runs that are left alone, whatever else is asked for. Left out: none. */
+  readonly except?: readonly string[] | undefined;
 }
 export interface RunRecords {
   /** `created: false`: there is a run of this id already; it is given as it is and nothing changed. Creates the session's record too. */
@@ -273,8 +271,7 @@ export interface RunRecords {
   /**
    * Takes a due run and gives it a lease, in one step with counting: however many claim at once, no run is taken twice and no limit passed.
    * Of one session one run is `running` at a time, in the order of their creation; while one is `waiting`, only one that `abandons` is
-   * taken.
-   * Undefined: nothing can be taken now.
+   * taken. Undefined: nothing can be taken now.
    */
   claim(options: ClaimOptions): Promise<RunRecord | undefined>;
   /**
@@ -289,8 +286,7 @@ export interface RunRecords {
 // ------------------------------------------------------------------------------------------------ live text
 /**
  * What may be shown of an answer that is still being written, beside the log: the text so far of one model call. Only what was released is
- * in
- * it. A cut loses at most the last piece; `model.end` in the log has the whole.
+ * in it. A cut loses at most the last piece; `model.end` in the log has the whole.
  */
 export interface LiveText {
   /** The last `seq` of the log when this call began: the text belongs behind it. */

@@ -82,7 +82,7 @@ function listRuns(tables: MemoryTables, query: RunQuery): Page<RunRecord> {
 }
 
 /** The run that is first by priority, then `dueAt`, then id, of those that may be taken. */
-function claimable(tables: MemoryTables, { queues, agents, run }: ClaimOptions): RunRow | undefined {
+function claimable(tables: MemoryTables, { queues, agents, run, except = [] }: ClaimOptions): RunRow | undefined {
   const now = tables.now();
   const limits = new Map(queues.map((queue) => [queue.queue, queue]));
   const rows = run === undefined ? [...tables.runs.values()] : [tables.runs.get(run)].filter((row) => row !== undefined);
@@ -94,7 +94,7 @@ function claimable(tables: MemoryTables, { queues, agents, run }: ClaimOptions):
   };
   const live = [...tables.runs.values()].filter(({ record }) => record.lease !== undefined && isHeld(record, now));
   return rows
-    .filter(({ record }) => isDue(record, now) && (agents === undefined || agents.includes(record.agent)))
+    .filter(({ record }) => isDue(record, now) && (agents === undefined || agents.includes(record.agent)) && !except.includes(record.id))
     .filter(({ record }) => hasRoom(limits.get(record.queue), live, record))
     .filter((row) => tables.session(row.record.session) !== undefined && isNext(standIn(row.record.session), row))
     .sort((left, right) => {

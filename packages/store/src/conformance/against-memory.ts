@@ -202,6 +202,7 @@ class World {
       queues: [{ queue: this.word, concurrency, tenantConcurrency }],
       agents: this.#pick([undefined, undefined, ['desk']]),
       run: this.#pick([undefined, undefined, this.#run()]),
+      except: this.#pick([undefined, undefined, [this.#run(), this.#run()]]),
     };
     return { name: `claim ${JSON.stringify(claim)}`, do: (store) => store.runs.claim(claim) };
   }

@@ -88,6 +88,21 @@ function testOrder(suite: Suite): void {
     expect(await claim({ run: first.id })).toBeUndefined();
   });
 
+  it('leaves the runs alone that are excepted', async () => {
+    const { submit, claim, queue } = claimer(suite);
+    const [first, second, third] = [
+      await submit({ priority: 1 }),
+      await submit({ priority: 2 }),
+      await submit({ priority: 3, agent: 'lab' }),
+    ];
+    expect(await claim({ except: [first.id, second.id, third.id] })).toBeUndefined();
+    expect(await claim({ run: first.id, except: [first.id] })).toBeUndefined();
+    expect(await claim({ agents: ['lab'], except: [third.id] })).toBeUndefined();
+    expect((await claim({ except: [first.id, newId('run')], queues: [{ queue, concurrency: 3 }] }))?.id).toBe(second.id);
+    expect((await claim({ agents: ['lab'], except: [first.id] }))?.id).toBe(third.id);
+    expect((await claim({ except: [] }))?.id).toBe(first.id);
+  });
+
   it('holds limits of a queue and of a tenant, each by itself', async () => {
     const { submit, claim, end, queue } = claimer(suite);
     for (const tenant of ['t1', 't1', 't1', 't2', undefined, undefined]) await submit({ tenant });

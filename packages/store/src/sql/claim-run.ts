@@ -25,7 +25,7 @@ export async function claimRun(db: Db, context: SqlContext, options: ClaimOption
   if (options.queues.length === 0 || options.agents?.length === 0) return undefined;
   const rooms = await findRooms(db, context, options.queues);
   if (rooms.length === 0) return undefined;
-  const passed: string[] = [];
+  const passed = (options.except ?? []).map(writeName);
   for (;;) {
     const now = await timeOf(db, context);
     const row = await candidates(db, context, { options, rooms, now })
@@ -40,8 +40,7 @@ export async function claimRun(db: Db, context: SqlContext, options: ClaimOption
 
 /**
  * Which queues have room. Who claims from a queue with limits keeps all others that do from it until the end of the transaction, so that
- * what
- * is counted here still holds then.
+ * what is counted here still holds then.
  */
 async function findRooms(db: Db, context: SqlContext, queues: readonly QueueLimits[]): Promise<readonly Room[]> {
   const { dialect } = context.database;
@@ -167,8 +166,7 @@ function isNext(now: number) {
 
 /**
  * The last event of the run's session, which is kept from all others that claim; undefined where one of them was faster. Where one
- * transaction
- * has the whole database there is nobody to be kept out.
+ * transaction has the whole database there is nobody to be kept out.
  */
 async function lastEvent(
   db: Db,
