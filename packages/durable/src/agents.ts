@@ -20,16 +20,14 @@ export type Accept = 'same' | 'changed';
 export interface DurableAgentConfig<C, D> {
   /**
    * Checks what is submitted as `data`: at `submit`, where the process knows the agent, and before a worker makes the context. Its output
-   * is
-   * what `context` and `options` get. Without it `data` is taken as it comes: plain JSON.
+   * is what `context` and `options` get. Without it `data` is taken as it comes: plain JSON.
    */
   readonly data?: StandardSchema<D> | undefined;
   /** Options of each run: an object, or made for the run. */
   readonly options?: DurableRunOptions<C> | ((run: SubmittedRun<D>) => Awaitable<DurableRunOptions<C>>) | undefined;
   /**
    * Which changes of the agent a run that began before them is resumed over, as for `resume`: `same` none, `changed` all. A function is
-   * asked for
-   * each run that is resumed. What is not accepted is told in the run's `trouble`, before any effect.
+   * asked for each run that is resumed. What is not accepted is told in the run's `trouble`, before any effect.
    */
   readonly accept?: Accept | ((run: RunInfo) => Accept | undefined) | undefined;
   /** In place of those of `durable`. */

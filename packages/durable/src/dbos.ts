@@ -70,15 +70,12 @@ const hasNoTables = (error: unknown) => ['3D000', '3F000', '42P01'].includes((er
 
 /**
  * Runs over many machines with DBOS on PostgreSQL. DBOS queues, delays and distributes kicks: one small workflow for each change of a
- * record,
- * which asks the store for the run and advances it. What is running, waiting, limited or lost stands in the store alone, so a run that
- * waits
- * for people is nothing in DBOS but a row that is done.
+ * record, which asks the store for the run and advances it. What is running, waiting, limited or lost stands in the store alone, so a run
+ * that waits for people is nothing in DBOS but a row that is done.
  *
  * Needs `@dbos-inc/dbos-sdk`. DBOS is one for each process: a process that launches it itself cannot hold a worker, but can kick. Of
- * several
- * workers in one process the first one's queues are listened to; the others' runs are found by looking. DBOS keeps one `concurrency` for a
- * queue, that of the worker that started last: give all workers the same.
+ * several workers in one process the first one's queues are listened to; the others' runs are found by looking. DBOS keeps one
+ * `concurrency` for a queue, that of the worker that started last: give all workers the same.
  *
  * Throws `CONFIG_INVALID`. `kick` rejects with `STORE_FAILED` where the database refuses it; one that cannot be reached for `kickMs` is no
  * error, since workers look for runs too.

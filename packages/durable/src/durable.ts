@@ -42,8 +42,7 @@ export interface DurableOptions<R extends Registry, Q extends string> extends Cl
   readonly onError?: ((error: unknown) => void) | undefined;
   /**
    * Told of a run when its `trouble` begins, or becomes another, by the worker that writes it down: once over all workers, and not at all
-   * where that one
-   * dies right then. What it throws is told to `onError`. Default: nobody.
+   * where that one dies right then. What it throws is told to `onError`. Default: nobody.
    */
   readonly onTrouble?: ((run: RunInfo) => unknown) | undefined;
 }
@@ -51,8 +50,7 @@ export interface DurableOptions<R extends Registry, Q extends string> extends Cl
 export interface Durable<R extends Registry, Q extends string = never> extends Omit<DurableClient<Q | 'default'>, 'submit'> {
   /**
    * Writes a run to the store, where a worker finds it. Rejects with CONFIG_INVALID for what is wrong with it, and STORE_FAILED; then
-   * nothing was
-   * submitted.
+   * nothing was submitted.
    */
   submit<K extends keyof R & string>(
     agent: K,

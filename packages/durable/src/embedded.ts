@@ -7,8 +7,7 @@ import { OptionReader } from './read-options.js';
 export interface EmbeddedOptions {
   /**
    * How often a worker looks for runs that nobody told it of, milliseconds: those that became due by time in another process, and those of
-   * a
-   * dead worker. From 10; default 1,000.
+   * a dead worker. From 10; default 1,000.
    */
   readonly pollMs?: number | undefined;
 }
@@ -22,8 +21,7 @@ const longestTimer = 2 ** 31 - 1;
 
 /**
  * The engine that needs nothing but the store: workers claim what is due, woken by the store's changes, by timers, and by looking now and
- * then.
- * Works over every store, in one process or many. Throws CONFIG_INVALID.
+ * then. Works over every store, in one process or many. Throws CONFIG_INVALID.
  */
 export function embeddedEngine(options?: EmbeddedOptions): Engine {
   const pollMs = new OptionReader('embeddedEngine', options, ['pollMs']).number('pollMs', { least: 10 }) ?? defaultPollMs;

@@ -3,10 +3,8 @@ import type { QueueLimits, RunRecord, Store } from '@guardloop/store';
 
 /**
  * Queues, recovers and times. Its unit of work is "advance this run from its log until it ends or asks"; it journals no step of a run, and
- * its
- * rules reach no agent. Records, leases and logs are the store's, so that an engine may call too often, too late or twice: `advance` takes
- * a
- * lease first, and the log's fence holds in any case.
+ * its rules reach no agent. Records, leases and logs are the store's, so that an engine may call too often, too late or twice: `advance`
+ * takes a lease first, and the log's fence holds in any case.
  */
 export interface Engine {
   /** For messages and traces. */

@@ -20,10 +20,8 @@ interface PlacedText extends OpenCall {
 
 /**
  * Makes one run's numbered events of its session's log and of its live text. The text of a model call stands behind its `model.start`; what
- * else
- * is logged during the call is told after the text. So every position has one order, and what comes after it follows from the log alone.
- * Pure:
- * the log is given to it in order, from the beginning.
+ * else is logged during the call is told after the text. So every position has one order, and what comes after it follows from the log
+ * alone. Pure: the log is given to it in order, from the beginning.
  */
 export class Follower {
   /** The run's end was told. */

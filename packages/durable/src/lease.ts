@@ -19,8 +19,7 @@ export interface LeaseListener {
 
 /**
  * A worker's hold on a run. It is renewed by a timer for as long as the event loop lives, so that a tool may take longer than the lease.
- * Once it
- * is lost, nothing of the run reaches the store.
+ * Once it is lost, nothing of the run reaches the store.
  */
 export class Lease {
   isHeld = true;

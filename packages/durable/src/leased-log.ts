@@ -5,9 +5,8 @@ import type { Lease } from './lease.js';
 
 /**
  * The log of a store as one run may write it, under its lease. A lease that seems to be over is asked about before anything is appended,
- * and
- * again before the run hears that it is: then an effect may follow. Each lease has an object of its own, so that what is left of a run that
- * was let go reaches no log, also where the worker has the same run again.
+ * and again before the run hears that it is: then an effect may follow. Each lease has an object of its own, so that what is left of a run
+ * that was let go reaches no log, also where the worker has the same run again.
  */
 export class LeasedLog implements SessionStore {
   /** The end of the leased run is stored. */

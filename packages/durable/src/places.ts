@@ -7,8 +7,7 @@ export interface Places {
   readonly free: number;
   /**
    * Advances this run in a free place. `nothing` at once if none is free, or if it cannot be claimed now: what is due is looked for again
-   * when
-   * a run of this worker has ended, and at the next look. Never rejects.
+   * when a run of this worker has ended, and at the next look. Never rejects.
    */
   take(run: string): Promise<Advanced>;
   /**
@@ -22,9 +21,8 @@ export interface Places {
 
 /**
  * Opens the places of a worker. At once and every `everyMs` (and a bit, so that workers do not look together) it looks for runs that are
- * due
- * though nobody tells of them: their kick was lost, or came while no place was free, or met a limit; or their worker is dead. A look is one
- * listing for each queue, and one claim more than it takes runs.
+ * due though nobody tells of them: their kick was lost, or came while no place was free, or met a limit; or their worker is dead. A look is
+ * one listing for each queue, and one claim more than it takes runs.
  */
 export function openPlaces(work: EngineWork, everyMs: number): Places {
   const underWay = new Set<Promise<Advanced>>();

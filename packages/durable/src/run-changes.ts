@@ -2,8 +2,7 @@ import type { RunChange, RunRecord, Store } from '@guardloop/store';
 
 /**
  * Changes a run's record as it stands when the change is written. `change` is asked anew when somebody else was faster; undefined: nothing
- * is to be
- * changed. Resolves to the record as it is then; undefined without one.
+ * is to be changed. Resolves to the record as it is then; undefined without one.
  */
 export async function changeRun(
   store: Store,

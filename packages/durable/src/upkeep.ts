@@ -33,8 +33,7 @@ const orphansAtOnce = 200;
 
 /**
  * What workers do beside runs, every one of them, each thing once: reminders, expiry, decisions whose run was not made due, runs that
- * nobody
- * can take, sweeping. Returns what ends it.
+ * nobody can take, sweeping. Returns what ends it.
  */
 export function keepUp(place: UpkeepPlace): () => Promise<void> {
   let isStopped = false;
@@ -130,8 +129,7 @@ async function makeDueIfWaiting(store: Store, id: string): Promise<RunRecord | u
 
 /**
  * Runs that are due and whose agent is not registered here, or whose queue is not served: where nobody takes them, that is told. One that
- * is to be
- * ended needs neither. Looks at some of what is due, from `after` on, since that may be much; gives where to go on.
+ * is to be ended needs neither. Looks at some of what is due, from `after` on, since that may be much; gives where to go on.
  */
 async function lookAfterOrphans(place: UpkeepPlace, after: string | undefined): Promise<string | undefined> {
   const { store, agents, served, orphanMs, advance } = place;

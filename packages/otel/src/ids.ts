@@ -11,8 +11,7 @@ export interface RunTrace {
 
 /**
  * The trace of a run that was given none: of the sha256 of the run's id (UTF-8), the first 16 bytes are the trace id, and the next 8 the id
- * of
- * the span that all its parts hang on. So every process, now or next week, comes to the same.
+ * of the span that all its parts hang on. So every process, now or next week, comes to the same.
  */
 export function traceOfRun(runId: string): RunTrace {
   const hash = createHash('sha256').update(runId).digest('hex');
@@ -52,9 +51,8 @@ const random: IdGenerator = {
 
 /**
  * An id generator for the SDK (`new NodeSDK({ idGenerator: runIds() })`): with it a run that was given no trace begins with a real root
- * span
- * of the ids of {@link traceOfRun}, and the root sampler is asked about that trace id, so that by a ratio every process decides alike. All
- * other ids come from `base`; default: random ones.
+ * span of the ids of {@link traceOfRun}, and the root sampler is asked about that trace id, so that by a ratio every process decides alike.
+ * All other ids come from `base`; default: random ones.
  */
 export function runIds(base: IdGenerator = random): IdGenerator {
   return {

@@ -16,8 +16,7 @@ export interface ContentPlace {
 export interface ContentOptions {
   /**
    * Makes of each text the one that is recorded; `undefined` leaves it out, and so does throwing. Called once for each text, which has
-   * passed
-   * its guardrails. Must answer at once.
+   * passed its guardrails. Must answer at once.
    */
   readonly redact: (text: string, place: ContentPlace) => string | undefined;
   /** Longer texts are cut after redaction. UTF-16 units; default 8,000. */
@@ -33,8 +32,7 @@ export interface OtelOptions {
   readonly contents?: ContentOptions | undefined;
   /**
    * Where a run hangs that is given no `traceparent`. `run`: in a trace of its own, made of its id, the same in every process, with a link
-   * to
-   * the span that is active. `active`: under the span that is active where it is begun or resumed, if there is one. Default `run`.
+   * to the span that is active. `active`: under the span that is active where it is begun or resumed, if there is one. Default `run`.
    */
   readonly parent?: 'run' | 'active' | undefined;
   /** `gen_ai.provider.name`: one for all, or by the model's id. Default: as `telemetry.model` and the recorded answers tell. */

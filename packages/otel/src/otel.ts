@@ -11,8 +11,7 @@ import type { Place } from './track.js';
 export interface RunPlace {
   /**
    * The W3C `traceparent` of who asked for the run, for example of the request that submitted it: all parts of the run, in whichever
-   * process,
-   * become its children. One that is malformed counts as none.
+   * process, become its children. One that is malformed counts as none.
    */
   readonly traceparent?: string | undefined;
   /** The `tracestate` that came with it. */
@@ -35,8 +34,7 @@ export interface Telemetry {
   tool<T extends Tool<never, string, unknown, never>>(tool: T): T;
   /**
    * Makes the spans of a recorded log, as they would have been made while it was written: of runs whose process died, or that nobody
-   * watched.
-   * No metrics. The same log twice makes the same spans twice. Throws CONFIG_INVALID for what is no log.
+   * watched. No metrics. The same log twice makes the same spans twice. Throws CONFIG_INVALID for what is no log.
    */
   traceLog(log: Log, place?: RunPlace): void;
 }
@@ -74,8 +72,7 @@ const nowhere: Place = { parent: undefined, conversation: undefined, isPast: fal
 /**
  * Makes spans and metrics of runs, by the GenAI conventions of OpenTelemetry: give it to `observers`. Nothing of what was said is in them
  * unless `contents` says how it is redacted. Whatever tracers, meters and exporters do, runs come out the same. One for a process is
- * enough.
- * Throws CONFIG_INVALID.
+ * enough. Throws CONFIG_INVALID.
  *
  * ```ts
  * const telemetry = otel();

@@ -32,8 +32,7 @@ export function openRoot(
 /**
  * The trace of the run's own. Where the tracer takes our ids, its first span is the root of it, and the root sampler has decided. Else all
  * spans hang on an id that no span has; then the active span's decision counts, and where there is none the root sampler is asked with a
- * span
- * that is never ended, so that it is never exported.
+ * span that is never ended, so that it is never exported.
  */
 function openOwn(
   tracer: Tracer,

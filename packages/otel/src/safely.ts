@@ -2,8 +2,7 @@ import { diag } from '@opentelemetry/api';
 
 /**
  * Does what touches a tracer, a meter or a user's function. What it throws is told to OpenTelemetry's `diag`, without its words, and
- * nowhere
- * else: a run must come out as if nobody watched.
+ * nowhere else: a run must come out as if nobody watched.
  */
 export function safely<T>(what: string, work: () => T): T | undefined {
   try {

@@ -49,10 +49,8 @@ export interface ServerOptions<U extends Caller = Caller> {
   readonly origins?: readonly string[] | undefined;
   /**
    * The W3C `traceparent` that a run is submitted with, for what traces it. It decides where the run's spans are and whether they are
-   * sampled: of
-   * callers whom you trust give that of the request, `(_caller, request) => request.headers.get('traceparent')`, or `activeTraceparent()`
-   * of
-   * `@guardloop/otel`. Malformed is none. Default: none; what clients send is left aside.
+   * sampled: of callers whom you trust give that of the request, `(_caller, request) => request.headers.get('traceparent')`, or
+   * `activeTraceparent()` of `@guardloop/otel`. Malformed is none. Default: none; what clients send is left aside.
    */
   readonly traceparent?: ((caller: U, request: Request) => string | null | undefined) | undefined;
   /** Of a request. Default 1,000,000 bytes. */

@@ -62,8 +62,7 @@ interface Listing<Q extends PageQuery, T> {
 }
 /**
  * A page of what is theirs. A store takes a tenant that is left out for any tenant: what is another's is left out here, and `next`, which
- * holds
- * the id of the item before it, is never made of it, nor given where nothing of theirs follows.
+ * holds the id of the item before it, is never made of it, nor given where nothing of theirs follows.
  */
 export async function pageWithin<Q extends PageQuery, T extends RunInfo | ApprovalRecord | SessionRecord>(
   { caller }: { readonly caller: Caller },

@@ -17,8 +17,7 @@ import { sessionOperations } from './routes/sessions.js';
 
 /**
  * Durable runs over HTTP: an app of hono, whose `fetch` runs wherever requests and responses are the web's. Each user sees what is theirs,
- * and
- * what is another's is not there. Throws CONFIG_INVALID.
+ * and what is another's is not there. Throws CONFIG_INVALID.
  */
 export function guardloopServer<U extends Caller>(options: ServerOptions<U>): Hono<BlankEnv, BlankSchema, '/'> {
   const settings = readOptions(options);

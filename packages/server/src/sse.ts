@@ -21,8 +21,7 @@ export const sseText = ({ event, id, data }: SseMessage): string =>
 /**
  * The messages as a response. `messages` is taken from only as fast as it is read; when the client leaves, or `maxMs` are over, its
  * `return` is called and `signal` aborted. Who then reads nothing for `heartbeatMs` is cut off. An iterator that throws breaks the
- * connection
- * off, so that the client comes back.
+ * connection off, so that the client comes back.
  */
 export function sseResponse(make: (signal: AbortSignal) => AsyncIterable<SseMessage>, options: SseOptions): Response {
   const { heartbeatMs, maxMs, headers = {}, onEnd } = options;

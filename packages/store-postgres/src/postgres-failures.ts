@@ -11,8 +11,7 @@ const lost =
 
 /**
  * The server could not be reached, or the connection was lost: SQLSTATE classes 08 and 57P, too many connections, a transaction that stood
- * still
- * for too long, and those of the socket.
+ * still for too long, and those of the socket.
  */
 export function isAway(thrown: unknown): boolean {
   const code = codeOf(thrown);

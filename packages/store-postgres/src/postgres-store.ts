@@ -51,8 +51,7 @@ const names: { readonly [K in keyof PostgresStoreOptions | 'connections']-?: tru
 
 /**
  * Sessions, approvals and runs in PostgreSQL (tested with 15). Any number of store objects, processes and machines may use it at the same
- * time; times
- * are by the server's clock. Connects at the first call, which makes and migrates the tables. Throws CONFIG_INVALID.
+ * time; times are by the server's clock. Connects at the first call, which makes and migrates the tables. Throws CONFIG_INVALID.
  *
  * ```ts
  * const store = postgresStore({ connectionString: 'postgresql://guardloop@localhost/guardloop' });

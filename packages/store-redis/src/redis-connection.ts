@@ -21,8 +21,7 @@ const failed = (message: string, options: { readonly cause?: unknown; readonly i
 
 /**
  * The connections of one store: one for commands, and one for changes once somebody watches. Nothing is sent twice: what was on its way
- * when a
- * connection was lost is rejected, since nobody knows whether it was done.
+ * when a connection was lost is rejected, since nobody knows whether it was done.
  */
 export class RedisConnection {
   readonly watchers = new Watchers();

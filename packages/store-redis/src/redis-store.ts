@@ -43,8 +43,7 @@ const names: { readonly [K in keyof RedisStoreOptions]-?: true } = {
 
 /**
  * A store in Redis 7 or later, or a server that speaks as it does, such as Valkey. Every change is one script in the server, over all keys
- * of
- * a session and what lists and claims need; so all keys are in one hash slot, and one server holds them. Connects with the first call.
+ * of a session and what lists and claims need; so all keys are in one hash slot, and one server holds them. Connects with the first call.
  *
  * Throws CONFIG_INVALID. A call rejects with STORE_FAILED: where nothing was sent, the message says so; where the connection was lost
  * meanwhile, the outcome is open, and nothing is sent a second time.

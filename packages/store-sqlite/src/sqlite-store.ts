@@ -37,8 +37,7 @@ const names: { readonly [K in keyof SqliteStoreOptions]-?: true } = {
 
 /**
  * Sessions, approvals and runs in one SQLite file, in WAL mode. Any number of store objects and processes of one machine may use the file
- * at the
- * same time; a network drive cannot hold it. Opened at the first call, which makes and migrates the tables. Throws CONFIG_INVALID.
+ * at the same time; a network drive cannot hold it. Opened at the first call, which makes and migrates the tables. Throws CONFIG_INVALID.
  *
  * ```ts
  * const store = sqliteStore({ file: 'guardloop.db' });

@@ -29,8 +29,7 @@ const most = 64;
 
 /**
  * Writes one transaction after another. What comes while one is under way goes into the next together, since what a transaction costs is
- * the
- * wait for the disk at its end; each work is stored whole or not at all by itself.
+ * the wait for the disk at its end; each work is stored whole or not at all by itself.
  */
 export class WriteBatches {
   readonly #waiting: Waiting[] = [];

@@ -43,8 +43,8 @@ export interface Codec {
   encode(contents: readonly Content[]): Encoded | Promise<Encoded>;
   /**
    * The values in the order of the rows; a promise only where there is something to decrypt or to fetch. Throws, or rejects with,
-   * STORE_FAILED for
-   * a row that cannot be read: damaged, moved, or written with a key that was not given. The error holds nothing of the content.
+   * STORE_FAILED for a row that cannot be read: damaged, moved, or written with a key that was not given. The error holds nothing of the
+   * content.
    */
   decode(rows: readonly Row[], readPayloads: ReadPayloads): readonly unknown[] | Promise<readonly unknown[]>;
 }

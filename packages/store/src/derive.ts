@@ -22,8 +22,7 @@ export interface Derived {
 
 /**
  * What a batch of appended events changes in the records beside the log. Pure, and the same whether a log is derived batch by batch or
- * whole
- * ({@link deriveAll}).
+ * whole ({@link deriveAll}).
  *
  * `unsettled` are the session's approvals that are `open` or `decided`; there are some only while `session.status` is `waiting`, so a store
  * reads them only then. A store writes the result in the transaction of the append.

@@ -57,9 +57,8 @@ const batchSize = 500;
 
 /**
  * Puts an exported session into a store under its own id: owner, tenant, log, approvals, and their answers that no run has taken up. Times
- * of
- * creation are new. Rejects with CONFIG_INVALID for a redacted export, one of another format, or where the id is taken, and stores nothing
- * then. Rejects with what the store rejects with; what was stored before is deleted again.
+ * of creation are new. Rejects with CONFIG_INVALID for a redacted export, one of another format, or where the id is taken, and stores
+ * nothing then. Rejects with what the store rejects with; what was stored before is deleted again.
  */
 export async function importSession(store: Store, exported: SessionExport): Promise<SessionRecord> {
   checkExport(exported);

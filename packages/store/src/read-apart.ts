@@ -6,8 +6,7 @@ export type ReadContents = { readonly values: readonly unknown[] } | { readonly 
 
 /**
  * Reads the rows of records, in their order: together where all can be read, else each record by itself, so that one that is damaged, or
- * whose key
- * is not here, hides no other. Rejects where the database does not answer.
+ * whose key is not here, hides no other. Rejects where the database does not answer.
  */
 export async function readApart(
   codec: Codec,

@@ -12,8 +12,7 @@ export type RunContents = Pick<RunRecord, 'submission' | 'cancel' | 'trouble'>;
 
 /**
  * Reads the contents of runs, in their order. One that cannot be read, since it is damaged or its key is not here, hides no other: it has
- * trouble in
- * place of its submission. Rejects where the database does not answer.
+ * trouble in place of its submission. Rejects where the database does not answer.
  */
 export async function readRunContents(
   codec: Codec,

@@ -28,8 +28,7 @@ const ivBytes = 12;
 
 /**
  * Seals texts with AES-256-GCM and a fresh random IV, and opens them. What a text belongs to (its place) is authenticated with it, so that
- * a
- * row moved elsewhere does not open. Both keys in use are derived from the one given (HKDF with SHA-256).
+ * a row moved elsewhere does not open. Both keys in use are derived from the one given (HKDF with SHA-256).
  */
 export class Sealing {
   readonly #keys: ReadonlyMap<string, Promise<Derived>>;

@@ -2,8 +2,7 @@ type Listener = (session: string | undefined) => void;
 
 /**
  * Who watches which session, for the `watch` of a store. Listeners are called in a later microtask, once for all that was told before it;
- * one that
- * throws is called again for the next change, and disturbs nobody.
+ * one that throws is called again for the next change, and disturbs nobody.
  */
 export class Watchers {
   readonly #listeners = new Map<symbol, { readonly session: string | undefined; readonly call: Listener }>();

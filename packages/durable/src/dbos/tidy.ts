@@ -20,8 +20,7 @@ const sweepMs = 60_000;
 /**
  * Puts back into their queues the workflows of workers that seem to be dead; runs themselves need it not, since workers look for them. A
  * worker seems dead if the oldest workflow that it holds is older than a lease, and the run of that workflow is leased to nobody, at two
- * looks
- * in a row. A wrong guess costs one call: the store's claim lets nobody take a run twice, and DBOS's own fence lets one end be noted.
+ * looks in a row. A wrong guess costs one call: the store's claim lets nobody take a run twice, and DBOS's own fence lets one end be noted.
  */
 function findStale({ settings, member, isHere }: Tidying): () => Promise<void> {
   let suspected = new Set<string>();

@@ -33,10 +33,8 @@ const inactivityMs = 60_000;
 
 /**
  * The service of one queue. Its handler journals nothing, not even a sleep: so Restate binds no kick to the deployment that it came to
- * first,
- * and gives it to the next when that one is gone. It stays open while the run goes on; when Restate lets go of it earlier, it is called
- * anew,
- * finds the run under way, and ends.
+ * first, and gives it to the next when that one is gone. It stays open while the run goes on; when Restate lets go of it earlier, it is
+ * called anew, finds the run under way, and ends.
  */
 function kickService(name: string, settings: RestateSettings, take: Places['take']): KickService {
   return object({

@@ -96,8 +96,7 @@ export interface FrontEndAnswer {
 
 /**
  * Records the answers; none of them where one answers what was not asked, or twice. They must all be of runs of this session. Gives the run
- * that goes on, and behind what it does. Throws
- * problems; an answer that was recorded before, the same, is no fault.
+ * that goes on, and behind what it does. Throws problems; an answer that was recorded before, the same, is no fault.
  */
 export async function decideAll<U extends Caller>(call: Call<U>, session: string, answers: readonly FrontEndAnswer[]): Promise<Leg> {
   const { runs } = call.settings;

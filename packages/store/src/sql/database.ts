@@ -11,16 +11,14 @@ export interface SqlDatabase {
   read<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T>;
   /**
    * Work in one transaction: all of it is stored, or, when `work` throws, nothing. It is begun anew where the database was busy or could
-   * not be
-   * reached before it began, so `work` may be called more than once. A connection that is lost later leaves the outcome open.
+   * not be reached before it began, so `work` may be called more than once. A connection that is lost later leaves the outcome open.
    */
   write<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T>;
   /** Work of one statement that is its own transaction, and may be left open as that of {@link write} may. */
   once<T>(work: (db: Kysely<Tables>) => Promise<T>): Promise<T>;
   /**
    * As {@link write}, in one go: no other code of this process runs while the transaction is open. Undefined where the database is not in
-   * this
-   * process.
+   * this process.
    */
   readonly writeNow: (<T>(work: StatementsWork<T>) => Promise<T>) | undefined;
   /** Whole milliseconds since 1970: a function of this process, or an expression that the server works out. */

@@ -38,8 +38,7 @@ export function payloadReader(db: Db): ReadPayloads {
 
 /**
  * Takes a session's uses away, and deletes payloads that nothing else refers to. The foreign key refuses this transaction, or that of
- * somebody
- * who begins to use one of them meanwhile; whoever is refused tries again.
+ * somebody who begins to use one of them meanwhile; whoever is refused tries again.
  */
 export async function dropPayloads(db: Db, session: string): Promise<void> {
   const uses = await db.deleteFrom('payload_uses').where('session', '=', session).returning('digest').execute();

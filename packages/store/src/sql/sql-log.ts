@@ -78,8 +78,7 @@ async function lockAt(db: Db, context: SqlContext, { session, afterSeq }: Batch)
 
 /**
  * The same in fewer steps, for most batches: the session stands as this store left it, and nothing beside its log and record changes.
- * Undefined
- * where it does not, or where another has written meanwhile: then nothing was stored.
+ * Undefined where it does not, or where another has written meanwhile: then nothing was stored.
  */
 async function appendToKnown(context: SqlContext, batch: Batch): Promise<SessionRow | undefined> {
   const { database } = context;

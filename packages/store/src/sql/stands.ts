@@ -5,8 +5,7 @@ const most = 5_000;
 
 /**
  * How sessions stood after this store's last append to them, so that the next one need not look. It is a guess: `events` and `created_at`
- * are
- * compared when it is used, and everything else follows from the log up to there.
+ * are compared when it is used, and everything else follows from the log up to there.
  */
 export class Stands {
   readonly #rows = new Map<string, SessionRow>();
