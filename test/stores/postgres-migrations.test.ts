@@ -63,6 +63,22 @@ describe.skipIf(skipsPostgres)(postgresMissing ?? 'tables of PostgreSQL', () => 
     expect(await claim()).toMatchObject({ id: 'lapsed', attempts: 2, lease: { token: 2 } });
   });
 
+  it('of version 1 have the columns and indexes of new ones then', async () => {
+    const old = server.createDatabase('brought');
+    server.sql(fixture('postgres-version-1.sql'), 'brought');
+    await open(old).now();
+    await open(server.createDatabase('fresh')).now();
+    const of = (database: string): string =>
+      server.sql(
+        `select indexdef from pg_indexes where schemaname = 'guardloop' order by indexname;
+         select table_name, column_name, data_type, collation_name, is_nullable from information_schema.columns
+           where table_schema = 'guardloop' order by table_name, ordinal_position`,
+        database,
+      );
+    expect(of('fresh')).toContain('runs_by_trouble');
+    expect(of('brought')).toBe(of('fresh'));
+  });
+
   it('of a later version are refused with what to do; a store that was open before goes on', async () => {
     const connectionString = server.createDatabase('later');
     const before = open(connectionString);

@@ -110,6 +110,21 @@ describe('a database of version 1', () => {
     expect(found.sessions.length).toBe((JSON.parse(fixture('version-1.json')) as { sessions: unknown[] }).sessions.length);
   });
 
+  it('has the tables and indexes of a new one then, also where a step is done twice', async () => {
+    makeVersion1();
+    const objects = (): Promise<unknown> =>
+      withTables(async (db) => {
+        const { rows } = await sql`select type, name, tbl_name, sql from sqlite_master where sql is not null order by name`.execute(db);
+        return rows;
+      });
+    await withTables((db) => migrate(db, setting));
+    for (const step of migrations.slice(1)) await withTables((db) => step.up(db, 'sqlite'));
+    const brought = await objects();
+    rmSync(file);
+    await withTables((db) => migrate(db, setting));
+    expect(brought).toEqual(await objects());
+  });
+
   it('stays as it was where a step fails, and is brought on by the next try', async () => {
     makeVersion1();
     const broken = {

@@ -4,6 +4,7 @@ import { checkClaim, maxLeaseMs } from '../check-arguments.js';
 import { writeName } from '../codec.js';
 import type { ClaimOptions, QueueLimits, RunRecord } from '../contract.js';
 import { changedRun } from '../run-records.js';
+import { lookedAt } from './lead.js';
 import type { RunRow } from './run-rows.js';
 import { readRuns, runChanges } from './run-rows.js';
 import type { Db, SqlContext } from './sql-context.js';
@@ -93,7 +94,7 @@ function candidates(db: Db, context: SqlContext, { options: { agents, run }, roo
       // SQLite finds the question soon by itself.
       .$if(context.database.dialect === 'postgres', (query) => query.where(isHeldUpByNoQuestion))
       .where(isNext(now))
-      .$if(agents !== undefined, (query) => query.where('runs.agent', 'in', (agents ?? []).map(writeName)))
+      .$if(agents !== undefined, (query) => query.where(lookedAt('runs.agent'), 'in', (agents ?? []).map(writeName)))
       .$if(run !== undefined, (query) => query.where('runs.id', '=', writeName(run ?? '')))
       .orderBy('runs.priority')
       .orderBy('runs.due_at')

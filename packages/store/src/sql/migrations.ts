@@ -2,6 +2,7 @@ import { GuardloopError } from '@guardloop/core';
 import type { Kysely, RawBuilder } from 'kysely';
 import { sql } from 'kysely';
 import type { SqlDatabase } from './database.js';
+import { lookedAt } from './lead.js';
 import type { Tables } from './tables.js';
 
 type Dialect = SqlDatabase['dialect'];
@@ -12,7 +13,7 @@ export interface Migration {
 }
 
 /** In order: the first makes version 1. A step that was published is never changed. */
-export const migrations: readonly Migration[] = [{ up: makeTables }];
+export const migrations: readonly Migration[] = [{ up: makeTables }, { up: indexLists }];
 
 /** What {@link migrate} works with. */
 export interface MigrationSetting {
@@ -183,4 +184,26 @@ async function makeRuns({ schema }: Kysely<Tables>, dialect: Dialect): Promise<v
     .where(sql.ref('free_at'), 'is not', null)
     .execute();
   await schema.createIndex('runs_by_lease').on('runs').columns(['queue', 'lease_until']).where('lease_until', 'is not', null).execute();
+}
+
+/** Version 2: each list by each of its filters reads what it shows, however much there is beside it. */
+async function indexLists({ schema }: Kysely<Tables>): Promise<void> {
+  const index = (table: keyof Tables & string, name: string, columns: readonly string[]) =>
+    schema
+      .createIndex(`${table}_by_${name}`)
+      .ifNotExists()
+      .on(table)
+      .columns([...columns]);
+  await index('sessions', 'tenant', ['tenant', 'updated_at']).where(sql.ref('tenant'), 'is not', null).execute();
+  await index('sessions', 'status', ['status', 'updated_at']).where(sql.ref('status'), 'is not', null).execute();
+  await index('approvals', 'time', ['requested_at', 'id']).execute();
+  await index('approvals', 'run', ['run', 'requested_at', 'id']).execute();
+  await index('approvals', 'surface', ['surface', 'requested_at', 'id']).execute();
+  for (const column of ['owner', 'tenant', 'tool', 'agent'])
+    await index('approvals', column, [column, 'requested_at', 'id']).where(sql.ref(column), 'is not', null).execute();
+  await index('runs', 'agent', ['agent', 'position']).execute();
+  await index('runs', 'queue', []).expression(lookedAt('queue')).column('position').execute();
+  for (const column of ['owner', 'tenant'])
+    await index('runs', column, [column, 'position']).where(sql.ref(column), 'is not', null).execute();
+  await index('runs', 'trouble', ['position']).where(sql.ref('trouble'), 'is not', null).execute();
 }

@@ -7,6 +7,7 @@ import type { Content, Encoded, Row } from '../codec.js';
 import { placeOf, readName, writeName } from '../codec.js';
 import type { ApprovalQuery, ApprovalRecord, ApprovalRecords, ApprovalState, DecideOutcome } from '../contract.js';
 import { readApart } from '../read-apart.js';
+import { leadOf, lookedAt } from './lead.js';
 import { payloadReader, putPayloads } from './payloads.js';
 import type { Db, SqlContext } from './sql-context.js';
 import { nowOf, timeOf } from './sql-context.js';
@@ -184,6 +185,14 @@ export function sqlApprovals(context: SqlContext): ApprovalRecords {
   };
 }
 
+/** What is due is found by an index of its own. */
+function leadOfApprovals(query: ApprovalQuery) {
+  if (query.dueBefore !== undefined) return undefined;
+  const isSettled = query.state === 'resolved' || query.state === 'void';
+  const state = isSettled ? [] : ['state' as const];
+  return leadOf(query, ['session', 'run', 'owner', ...state, 'tenant', 'tool', 'agent', 'surface', 'state']);
+}
+
 function listApprovals(db: Db, context: SqlContext, query: ApprovalQuery) {
   const [requestedAt, id] = readPlace(query.after, ['number', 'string']) ?? [];
   const { dueBefore } = query;
@@ -191,20 +200,16 @@ function listApprovals(db: Db, context: SqlContext, query: ApprovalQuery) {
     .selectFrom('approvals')
     .select(approvalColumns)
     .where(sessionIsLive(nowOf(context), 'approvals'));
+  const lead = leadOfApprovals(query);
   for (const field of ['session', 'run', 'state', 'owner', 'tenant', 'tool', 'surface', 'agent'] as const) {
     const wanted = query[field];
-    if (wanted === undefined) continue;
-    // What is due is little: no database should look at all that are open instead.
-    const column = dueBefore === undefined || field !== 'state' ? field : sql<string>`state || ''`;
-    list = list.where(column, '=', writeName(wanted));
+    if (wanted !== undefined) list = list.where(field === lead ? field : lookedAt(field), '=', writeName(wanted));
   }
   if (dueBefore !== undefined) list = list.where('due_at', '<=', dueBefore);
   if (requestedAt !== undefined)
-    list = list.where(({ eb, and, or }) =>
-      or([
-        eb('requested_at', '>', Number(requestedAt)),
-        and([eb('requested_at', '=', Number(requestedAt)), eb('id', '>', writeName(String(id)))]),
-      ]),
-    );
-  return list.orderBy('requested_at').orderBy('id');
+    list = list
+      .where('requested_at', '>=', Number(requestedAt))
+      .where(({ eb, or }) => or([eb('requested_at', '>', Number(requestedAt)), eb('id', '>', writeName(String(id)))]));
+  // What is due is little: no database should go through all in their order instead.
+  return list.orderBy(dueBefore === undefined ? 'requested_at' : sql`requested_at + 0`).orderBy('id');
 }

@@ -5,6 +5,7 @@ import { placeOf, writeName } from '../codec.js';
 import type { NewRun, RunChange, RunQuery, RunRecord, RunRecords } from '../contract.js';
 import { changedRun, newRunRecord } from '../run-records.js';
 import { claimRun } from './claim-run.js';
+import { leadOf, lookedAt } from './lead.js';
 import { putPayloads } from './payloads.js';
 import { lockRun, readRuns, runChanges } from './run-rows.js';
 import type { Db, SqlContext } from './sql-context.js';
@@ -147,6 +148,12 @@ async function putRun(db: Db, record: RunRecord, cancel: string | null): Promise
   await db.updateTable('runs').set(runChanges(record, cancel)).where('id', '=', writeName(record.id)).execute();
 }
 
+/** What is due and what has trouble is found by an index of its own. */
+function leadOfRuns(query: RunQuery) {
+  if (query.due === true || query.trouble === true) return undefined;
+  return leadOf(query, ['session', 'owner', ...(query.state === 'ended' ? [] : ['state' as const]), 'tenant', 'agent', 'queue', 'state']);
+}
+
 function listRuns(db: Db, context: SqlContext, query: RunQuery) {
   const [position] = readPlace(query.after, ['number']) ?? [];
   const { due } = query;
@@ -155,9 +162,12 @@ function listRuns(db: Db, context: SqlContext, query: RunQuery) {
     .selectFrom('runs')
     .select(runColumns)
     .where(sessionIsLive(nowOf(context), 'runs'));
+  const lead = leadOfRuns(query);
   for (const field of ['session', 'state', 'queue', 'agent', 'owner', 'tenant'] as const) {
     const wanted = query[field];
-    if (wanted !== undefined) list = list.where(field, '=', writeName(wanted));
+    // The index for lists of a queue is of another form than the column, so that claims keep theirs.
+    const isPlain = (field === lead) !== (field === 'queue');
+    if (wanted !== undefined) list = list.where(isPlain ? field : lookedAt(field), '=', writeName(wanted));
   }
   const latest = sql<number>`${now} + ${maxLeaseMs}`;
   if (due === true)

@@ -3,6 +3,7 @@ import { expressionBuilder, sql } from 'kysely';
 import { checkId, checkTtl, pageSize, readPlace, writePlace } from '../check-arguments.js';
 import { readName, writeName } from '../codec.js';
 import type { Belonging, SessionQuery, SessionRecord, SessionRecords } from '../contract.js';
+import { leadOf, lookedAt } from './lead.js';
 import { dropPayloads } from './payloads.js';
 import type { Db, Now, SqlContext } from './sql-context.js';
 import { nowOf, timeOf } from './sql-context.js';
@@ -165,20 +166,20 @@ export function sqlSessions(context: SqlContext): SessionRecords {
 function listSessions(db: Db, context: SqlContext, query: SessionQuery) {
   const [updatedAt, id] = readPlace(query.after, ['number', 'string']) ?? [];
   const { owner, tenant, status } = query;
+  const lead = leadOf(query, ['owner', ...(status === 'completed' ? [] : ['status' as const]), 'tenant', 'status']);
+  const by = (field: 'owner' | 'tenant' | 'status') => (field === lead ? field : lookedAt(field));
   return db
     .selectFrom('sessions')
     .select(sessionColumns)
     .where(isLive(nowOf(context)))
-    .$if(owner !== undefined, (sessions) => sessions.where('owner', '=', writeName(owner ?? '')))
-    .$if(tenant !== undefined, (sessions) => sessions.where('tenant', '=', writeName(tenant ?? '')))
-    .$if(status !== undefined, (sessions) => sessions.where('status', '=', status ?? ''))
+    .$if(owner !== undefined, (sessions) => sessions.where(by('owner'), '=', writeName(owner ?? '')))
+    .$if(tenant !== undefined, (sessions) => sessions.where(by('tenant'), '=', writeName(tenant ?? '')))
+    .$if(status !== undefined, (sessions) => sessions.where(by('status'), '=', status ?? ''))
     .$if(updatedAt !== undefined, (sessions) =>
-      sessions.where(({ eb, and, or }) =>
-        or([
-          eb('updated_at', '<', Number(updatedAt)),
-          and([eb('updated_at', '=', Number(updatedAt)), eb('id', '>', writeName(String(id)))]),
-        ]),
-      ),
+      sessions
+        // By itself, so that an index is read from there.
+        .where('updated_at', '<=', Number(updatedAt))
+        .where(({ eb, or }) => or([eb('updated_at', '<', Number(updatedAt)), eb('id', '>', writeName(String(id)))])),
     )
     .orderBy('updated_at', 'desc')
     .orderBy('id');
