@@ -1,5 +1,6 @@
 import type { Agent, Answer, Awaitable, RunOptions, StandardSchema } from '@guardloop/core';
 import { suggest } from '@guardloop/core/model';
+import { checkRunOptions } from './agent-options.js';
 import { describe, invalid, isLine, OptionReader } from './read-options.js';
 import type { ApprovalTimes, RunInfo, SubmittedRun } from './types.js';
 
@@ -11,7 +12,10 @@ export interface DurableAgent<D = never> {
   readonly [dataOf]?: (data: D) => void;
 }
 
-/** What a run of the agent is given beside its input: options of `run`, but for those that a worker sets. */
+/**
+ * What a run of the agent is given beside its input: options of `run`, but for those that a worker sets, and without signing approvals: a
+ * decision is for a record in the store, found by its id.
+ */
 export type DurableRunOptions<C = unknown> = Omit<RunOptions<C>, 'session' | 'runId' | 'unfinished' | 'signal' | 'history' | 'approvals'>;
 
 /** Over which changes of its agent a run is resumed. */
@@ -67,6 +71,7 @@ export function durableAgent(agent: Agent, config?: object): DurableAgent {
   const options = reader.get('options');
   if (options !== undefined && typeof options !== 'function' && (typeof options !== 'object' || options === null))
     reader.refuse('options', 'Give an object of options of `run`, or a function that makes it.');
+  if (typeof options !== 'function') checkRunOptions(agent.name, options);
   const accept = reader.get('accept');
   if (accept !== undefined && accept !== 'same' && accept !== 'changed' && typeof accept !== 'function')
     reader.refuse('accept', "Give 'same' or 'changed', or a function of the run, or leave it out.");

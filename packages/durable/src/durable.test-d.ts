@@ -23,6 +23,8 @@ test('an agent with a context is registered with what makes it', () => {
   durableAgent(withUser, { context: () => ({ name: 'anna' }) });
   // @ts-expect-error options that a worker sets
   durableAgent(plain, { options: { runId: 'r1' } });
+  // @ts-expect-error approvals of durable runs are not signed
+  durableAgent(plain, { options: { approvals: { key: 'a' } } });
 });
 
 test('what is submitted fits the agent and the queues', () => {

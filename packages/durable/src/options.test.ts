@@ -3,6 +3,7 @@ import { memoryStore } from '@guardloop/store';
 import { say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
+import type { RunInfo } from './index.js';
 import { durable, durableAgent, durableClient, embeddedEngine } from './index.js';
 
 const desk = defineAgent({ name: 'desk', instructions: '', model: scriptedModel([say('Hi.')]) });
@@ -52,6 +53,39 @@ describe('options', () => {
     expect(() => durableAgent(desk, { options: 5 } as never)).toThrow(/`options` is 5/);
     expect(() => embeddedEngine({ pollMs: 1 })).toThrow(/`pollMs` is 1/);
     expect(() => durableClient({ agents: {} } as never)).toThrow(/no option `agents`/);
+  });
+
+  it.each([
+    [{ runId: 'r1' }, /has `runId`.*A worker gives it/],
+    [{ signal: new AbortController().signal }, /has `signal`.*runs\.cancel/],
+    [{ history: [] }, /has `history`/],
+    [{ accept: 'changed' }, /Give `accept` beside `options`/],
+    [{ decisions: {} }, /runs\.approvals\.decide/],
+    [{ approvals: { key: 'a key of which nobody may be told anything' } }, /are not signed.*`digest`.*`encryption`/],
+  ])("of an agent's runs that its workers do not take are told when it is made: %j", (options, words) => {
+    expect(() => durableAgent(desk, { options } as never)).toThrow(words);
+    expect(() => durableAgent(desk, { options } as never)).not.toThrow(/nobody may be told/);
+    const [name = ''] = Object.keys(options);
+    expect(() => durableAgent(desk, { options: { [name]: undefined } as never })).not.toThrow();
+  });
+
+  it.each([
+    [{ approvals: { key: 'a key of which nobody may be told anything' } }, 'are not signed'],
+    ['all', 'has made "all"'],
+  ])("of a run that its agent's function should not have made are its trouble, before anything begins: %j", async (made, words) => {
+    const told: RunInfo[] = [];
+    const runs = durable({
+      store: memoryStore(),
+      agents: { desk: durableAgent(desk, { options: () => made as never }) },
+      onTrouble: (run) => told.push(run),
+    });
+    onTestFinished(() => runs.close({ graceMs: 0 }));
+    await runs.worker();
+    await runs.submit('desk', 'Hi', { id: 'r1' });
+    await expect.poll(() => told.length, { timeout: 20_000 }).toBe(1);
+    expect(told).toMatchObject([{ id: 'r1', trouble: { code: 'CONFIG_INVALID', message: expect.stringContaining(words) } }]);
+    expect(JSON.stringify(told)).not.toMatch(/nobody may be told/);
+    expect(await runs.store.load('r1')).toEqual([]);
   });
 
   it.each([

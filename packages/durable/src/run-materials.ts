@@ -1,5 +1,6 @@
 import { GuardloopError } from '@guardloop/core';
 import type { RunRecord } from '@guardloop/store';
+import { checkRunOptions } from './agent-options.js';
 import type { Registered } from './agents.js';
 import { checkData } from './agents.js';
 import type { Submission } from './submission.js';
@@ -32,6 +33,7 @@ export async function makeMaterials(
   const made = await inOwnWords(`The options of the agent ${agent}`, () =>
     typeof registered.options === 'function' ? registered.options(run) : registered.options,
   );
+  checkRunOptions(agent, made);
   const context = registered.context && (await inOwnWords(`The context of the agent ${agent}`, () => registered.context?.(run)));
   const { observers = [], ...options } = (made ?? {}) as { readonly observers?: readonly unknown[] };
   return { options: { ...options, ...(context === undefined ? {} : { context }) }, observers };
