@@ -244,4 +244,5 @@ export type {
   ViewEntry,
   WatchEvent,
 } from './state/events.js';
+export { type AssertLogOptions, assertLog } from './state/log.js';
 export { type UsageDivision, usageBy } from './state/usage-by.js';

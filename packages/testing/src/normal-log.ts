@@ -1,4 +1,5 @@
 import type { JsonValue, Log, LogEvent } from '@guardloop/core';
+import { fromLog } from './from-log.js';
 import { inCallOrder } from './normal/call-order.js';
 import { nameRuns } from './normal/run-names.js';
 import { dropVoid } from './normal/void-events.js';
@@ -11,16 +12,18 @@ export type NormalEvent = { readonly type: LogEvent['type']; readonly seq: numbe
  *
  * It leaves out times, the writer, `run.resume`, the count of answers (their verdicts are there), verdicts that no event committed,
  * and starts of model calls and tools that were made again after a cut; the numbers of inputs that are not recorded; what an output quarantine makes up anew (its key and salted digest) too. Runs are named r1, r2, … in order; events of
- * parallel calls stand in call order; `seq` counts what is left.
+ * parallel calls stand in call order; `seq` counts what is left. Throws LOG_INVALID.
  *
  * ```ts
  * expect(normalLog(streamed.log)).toEqual(normalLog(ran.log));
  * ```
  */
 export function normalLog(log: Log): readonly NormalEvent[] {
-  const events = inCallOrder(dropVoid(log.events));
-  const rename = nameRuns(log.events);
-  return events.map((event, index) => ({ ...rename(strip(event)), seq: index + 1 }) as NormalEvent);
+  return fromLog(log, (recorded) => {
+    const events = inCallOrder(dropVoid(recorded));
+    const rename = nameRuns(recorded);
+    return events.map((event, index) => ({ ...rename(strip(event)), seq: index + 1 }) as NormalEvent);
+  });
 }
 
 /** Without times and writer, and without what a quarantine made up. Fields that are undefined are left out. */

@@ -1,4 +1,5 @@
 // Reads a log event by event, and puts each where a reader looks for it.
+import { GuardloopError } from '../errors.js';
 import type {
   Approval,
   ApprovalRequestEvent,
@@ -19,6 +20,7 @@ import type {
   ToolEndEvent,
   ToolStartEvent,
 } from '../state/events.js';
+import { asWritten } from '../state/log.js';
 import { excerpt, jsonText, textOf } from './excerpt.js';
 import { placeOf } from './place.js';
 import type { CallDraft, EntryDraft, HandoffDraft, TurnDraft, VerdictDraft } from './run-draft.js';
@@ -37,6 +39,8 @@ type Ended = Pick<ToolEndEvent, 'status' | 'content' | 'refusal'> & { readonly l
 export class RunCollector {
   readonly runs = new Map<string, RunDraft>();
   readonly roots: RunDraft[] = [];
+  /** Child runs of which the log does not say at which call they stand. */
+  readonly loose: RunDraft[] = [];
   readonly verdicts: VerdictDraft[] = [];
   readonly stands: StandDraft[] = [];
 
@@ -101,7 +105,14 @@ export class RunCollector {
   /** The run of an event; one whose beginning is not here begins with what is. */
   private runOf(event: LogEvent): RunDraft {
     const known = this.runs.get(event.run);
-    if (known !== undefined) return known;
+    if (known !== undefined) {
+      if (known.data.parent !== event.parent)
+        throw new GuardloopError(
+          'LOG_INVALID',
+          `The event with the number ${event.seq} (${event.type}) names another parent of its run than the events before it. ${asWritten}`,
+        );
+      return known;
+    }
     const parent = event.parent === undefined ? undefined : this.runs.get(event.parent);
     const run = new RunDraft(event, parent);
     this.runs.set(event.run, run);
@@ -136,9 +147,8 @@ export class RunCollector {
     run.data.limits = event.limits;
     this.stand(run, event.agent, event);
     if (event.parent === undefined || event.call === undefined) return;
-    const call = this.runs.get(event.parent)?.calls.get(event.call);
     // A child run that is started again after a cut is the same run.
-    if (call !== undefined) call.run = run.data as unknown as NonNullable<CallDraft['run']>;
+    attach(run, event.call);
   }
 
   private resume(run: RunDraft, event: RunResumeEvent): void {
@@ -228,7 +238,7 @@ export class RunCollector {
       id: item.id,
       via: item.role === 'user' ? item.via : 'assistant',
       label: item.label,
-      revision: event.revisions?.[item.id] ?? 0,
+      revision: revisionOf(event.revisions, item.id),
       text: this.text(item.role === 'user' ? textOf(item.parts) : item.text),
     }));
   }
@@ -332,7 +342,8 @@ export class RunCollector {
   private request(run: RunDraft, event: ApprovalRequestEvent): void {
     const { approval } = event;
     const draft = this.approvalOf(event);
-    if (approval.surface === 'output') {
+    // One of another surface that a later version may know is no call's.
+    if (approval.surface === 'output' || approval.callId === undefined) {
       const turn = this.turnOf(run, event);
       run.open.set(approval.id, { approval: draft, entry: turn });
       turn.status = 'waiting';
@@ -461,7 +472,7 @@ export class RunCollector {
     entry.to = to;
     entry.brief = this.text(event.brief);
     entry.revision = event.revision;
-    entry.view = event.view === 'all' ? 'all' : event.view.length;
+    entry.view = typeof event.view === 'string' ? 'all' : event.view.length;
     swap(entry, run.manifest, event.manifest);
     this.stand(run, to, { seq: event.seq, manifest: { ...event.manifest, run: run.manifest?.run ?? event.manifest.run } });
   }
@@ -491,8 +502,18 @@ export class RunCollector {
     });
   }
 
+  /** The log has ended. A child run that nothing puts at a call stands for itself. */
+  close(last: LogEvent): void {
+    for (const run of this.runs.values()) {
+      this.leaveOpen(run, last);
+      if (run.parent === undefined || run.isAttached) continue;
+      const call = run.data.id.startsWith(`${run.parent.data.id}/`) ? run.data.id.slice(run.parent.data.id.length + 1) : '';
+      if (!attach(run, call)) this.loose.push(run);
+    }
+  }
+
   /** Verdicts whose answer, call or handoff never came stand with the turn in which they fell. */
-  leaveOpen(run: RunDraft, event: LogEvent): void {
+  private leaveOpen(run: RunDraft, event: LogEvent): void {
     const left = [...[...run.unclaimed.values()].flat(), ...run.entering];
     run.unclaimed.clear();
     run.entering = [];
@@ -505,6 +526,15 @@ export class RunCollector {
     const { seq: _seq, at: _at, run: _run, agent: _agent, parent: _parent, type, ...rest } = event;
     run.data.entries.push({ ...entryOf('other', event), type, text: this.text(jsonText(rest as never)) });
   }
+}
+
+/** Puts a child run at the call that started it, if that is known. */
+function attach(run: RunDraft, id: string): boolean {
+  const call = run.parent?.calls.get(id);
+  if (call === undefined || (call.run !== undefined && call.run.id !== run.data.id)) return false;
+  call.run = run.data as unknown as NonNullable<CallDraft['run']>;
+  run.isAttached = true;
+  return true;
 }
 
 function entryOf<K extends EntryDraft['kind']>(kind: K, { seq, at, agent }: LogEvent) {
@@ -526,6 +556,10 @@ const answersAt =
   (revision: number) =>
   ({ decision, revision: asked }: ReportApproval): boolean =>
     decision !== undefined && decision.decision === 'approve' && asked === revision;
+
+/** Ids are words of the log, also such as every object has. */
+const revisionOf = (revisions: InputAcceptEvent['revisions'], id: string): number =>
+  revisions !== undefined && Object.hasOwn(revisions, id) ? (revisions[id] ?? 0) : 0;
 
 const namesOf = (entries: readonly GuardEntry[]): string[] => entries.map(({ name }) => name);
 

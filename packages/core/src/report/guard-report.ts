@@ -1,7 +1,8 @@
 import { GuardloopError } from '../errors.js';
 import type { Log, LogEvent, Manifest } from '../state/events.js';
-import { readLog } from '../state/log.js';
-import { usageBy } from '../state/usage-by.js';
+import { asWritten, checkEvent, damagedEvent, readDamaged, readLog } from '../state/log.js';
+import { divideEvents } from '../state/usage-by.js';
+import { checkOptions } from './check-report.js';
 import type { StandDraft } from './collect-runs.js';
 import { RunCollector } from './collect-runs.js';
 import { countVerdicts, summarise } from './count-verdicts.js';
@@ -15,24 +16,19 @@ import type { Draft, GuardReport, ReportOptions, ReportRun, ReportShare, ReportS
  * number of events. Throws LOG_INVALID for what is no log.
  */
 export function guardReport(log: Log | readonly LogEvent[], options: ReportOptions = {}): GuardReport {
-  const { maxChars = 2_000, findings } = options;
-  if (!Number.isInteger(maxChars) || maxChars < 1)
-    throw new GuardloopError(
-      'CONFIG_INVALID',
-      'maxChars of guardReport is not a whole number from 1. Give how many characters of a content to keep.',
-    );
-  const events = Array.isArray(log) ? (log as readonly LogEvent[]) : readLog(log);
+  const { maxChars = 2_000, findings } = readOptions(options);
+  const events = Array.isArray(log) ? readDamaged(() => readList(log)) : readLog(log, { words: 'any' });
   const collector = new RunCollector(maxChars);
-  for (const [index, event] of events.entries()) takeEvent(collector, event, index);
+  for (const [index, event] of events.entries()) takeEvent(collector, event, index + 1);
   const last = events.at(-1);
-  for (const run of collector.runs.values()) if (last !== undefined) collector.leaveOpen(run, last);
-  const usage = usageBy(events);
+  if (last !== undefined) collector.close(last);
+  const usage = divideEvents(events);
   return {
     version: 1,
     events: events.length,
     at: events[0]?.at ?? 0,
     ms: Math.max(0, (last?.at ?? 0) - (events[0]?.at ?? 0)),
-    runs: collector.roots.map(finishRoot),
+    runs: [...collector.roots.map(finishRoot), ...collector.loose.map(({ data }) => data as unknown as ReportRun)],
     counts: countVerdicts(collector.verdicts),
     guardrails: summarise(collector.verdicts),
     stands: standsOf(collector.stands),
@@ -43,15 +39,34 @@ export function guardReport(log: Log | readonly LogEvent[], options: ReportOptio
   };
 }
 
-/** An event that does not have the form of its type says so here, not somewhere in the page. */
-function takeEvent(collector: RunCollector, event: LogEvent, index: number): void {
+function readOptions(options: ReportOptions): ReportOptions {
+  checkOptions('guardReport', options, { names: ['maxChars', 'findings'] });
+  const { maxChars = 2_000, findings } = options;
+  if (!Number.isInteger(maxChars) || maxChars < 1)
+    throw new GuardloopError(
+      'CONFIG_INVALID',
+      'maxChars of guardReport is not a whole number from 1. Give how many characters of a content to keep.',
+    );
+  if (findings !== undefined && !(Array.isArray(findings) && findings.every((finding) => typeof finding === 'string')))
+    throw new GuardloopError(
+      'CONFIG_INVALID',
+      'findings of guardReport is no list of texts. Give what auditLog(log) gave, or leave it out.',
+    );
+  return { maxChars, findings };
+}
+
+/** Events of a part of a log, which may be of types that this version does not know: they are shown as they are. */
+function readList(list: readonly unknown[]): readonly LogEvent[] {
+  for (let index = 0; index < list.length; index += 1) checkEvent(list[index], index + 1, { unknown: 'listed', words: 'any' });
+  return list as readonly LogEvent[];
+}
+
+/** What only shows when an event is read says so here, not somewhere in the page. */
+function takeEvent(collector: RunCollector, event: LogEvent, place: number): void {
   try {
     collector.take(event);
-  } catch {
-    throw new GuardloopError(
-      'LOG_INVALID',
-      `Event ${index + 1} of the log does not have the form of its type. Give \`result.log\`, \`result.events\` or a session's log as it was written.`,
-    );
+  } catch (thrown) {
+    throw GuardloopError.is(thrown) ? thrown : damagedEvent(place, `it does not fit the events before it. ${asWritten}`);
   }
 }
 
@@ -68,7 +83,7 @@ function finishRoot(root: RunDraft): ReportRun {
   for (const event of root.events) for (let run = byId.get(event.run); run; run = run.parent) events.get(run)?.push(event);
   for (const run of root.family) {
     const data: Draft<Omit<ReportRun, 'entries'>> = run.data as never;
-    data.usage = usageBy(events.get(run) ?? []).total;
+    data.usage = divideEvents(events.get(run) ?? []).total;
     if (data.status === 'open' && waiting.has(run)) data.status = 'interrupted';
   }
   return root.data as unknown as ReportRun;

@@ -1,5 +1,5 @@
 import { GuardloopError } from '../errors.js';
-import { checkReport } from './check-report.js';
+import { checkOptions, fromReport } from './check-report.js';
 import type { Html } from './html.js';
 import { html } from './html.js';
 import type { Page, Spot } from './html-entry.js';
@@ -38,10 +38,17 @@ export interface ReportHtmlOptions {
  * grows with the size of the report.
  */
 export function reportHtml(report: GuardReport, options: ReportHtmlOptions = {}): string {
-  checkReport('reportHtml', report);
-  const { title = 'Guardrail report', about, maxBytes = 4_500_000 } = options;
+  checkOptions('reportHtml', options, { names: ['title', 'about', 'maxBytes'], texts: ['title', 'about'] });
+  const { maxBytes = 4_500_000 } = options;
   if (!(maxBytes >= 100_000))
     throw new GuardloopError('CONFIG_INVALID', 'maxBytes of reportHtml is below 100,000, which no page fits. Give more, or leave it out.');
+  return fromReport('reportHtml', report, () => pageOf(report, { ...options, maxBytes }));
+}
+
+function pageOf(
+  report: GuardReport,
+  { title = 'Guardrail report', about, maxBytes }: ReportHtmlOptions & { readonly maxBytes: number },
+): string {
   const runs = new Map(entriesOf(report.runs));
   const entries = [...runs.keys()];
   const page: Page = {

@@ -1,4 +1,4 @@
-import { checkReport } from './check-report.js';
+import { checkOptions, fromReport } from './check-report.js';
 import type { Words } from './say.js';
 import { say, tellCount, tellCounted, tellDuration, tellSince, tellTime } from './say.js';
 import type { Told, ToldPart } from './tell-entry.js';
@@ -31,8 +31,12 @@ export interface ReportMarkdownOptions {
  * that it cannot leave, so none of it becomes a link, an image or markup. Pure.
  */
 export function reportMarkdown(report: GuardReport, options: ReportMarkdownOptions = {}): string {
-  checkReport('reportMarkdown', report);
-  const lines = [`# ${own(options.title ?? 'Guardrail report')}`, '', ...summaryLines(report)];
+  checkOptions('reportMarkdown', options, { names: ['title'], texts: ['title'] });
+  return fromReport('reportMarkdown', report, () => markdownOf(report, options.title ?? 'Guardrail report'));
+}
+
+function markdownOf(report: GuardReport, title: string): string {
+  const lines = [`# ${own(title)}`, '', ...summaryLines(report)];
   for (const run of report.runs) lines.push('', ...runLines(run, { began: run.at, indent: '' }));
   lines.push('', '## Who stood where', '', ...report.stands.flatMap(standLines));
   lines.push('', '## Guardrails', '', ...(report.guardrails.length === 0 ? ['No guardrail was asked in this log.'] : []));

@@ -47,6 +47,8 @@ export class RunDraft {
   readonly events: LogEvent[] = [];
   manifest: Manifest | undefined;
   isAccepted = false;
+  /** Of a child run: it stands at its call. */
+  isAttached = false;
   input: Draft<InputEntry> | undefined;
   turn: TurnDraft | undefined;
   readonly calls = new Map<string, CallDraft>();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { event, log } from '../../test/log-events.js';
 import { GuardloopError } from '../errors.js';
-import { damagedLog, logVersion, readDamaged, readLog } from './log.js';
+import { assertLog, damagedLog, logVersion, readDamaged, readLog } from './log.js';
 
 const events = log(event('run.start'), event('guard.verdict'), event('run.end'));
 
@@ -81,8 +81,40 @@ describe('a log', () => {
     ['has a time that is a text', { ...events[1], at: '0' }],
   ])('of which one event %s is damaged there', (_what, odd) => {
     const message = refusalOf({ version: 1, events: [events[0], odd, events[2]] });
-    expect(message).toContain('Event 2 of the log is damaged');
+    expect(message).toMatch(/^Event 2 of the log( \(guard\.verdict\))? is damaged: /);
     expect(message).not.toContain('odd');
+  });
+
+  it.each<[string, unknown, string]>([
+    ['a list that is none', event('model.end', { calls: {} as never }), '`calls` is an object, and a list was expected'],
+    [
+      'a field of a call',
+      event('model.end', { calls: [{ id: '1.0', name: 'x', input: 'secret' }] as never }),
+      '`calls[0].input` is a text',
+    ],
+    ['a word that is none of a few', event('run.end', { status: 'secret' as never }), '`status` is another text, and one of completed, '],
+    ['a count', event('model.start', { turn: -1 }), '`turn` is another number, and a whole number from 0 was expected'],
+    ['no finite number', event('guard.verdict', { ms: Number.NaN }), '`ms` is no finite number'],
+    [
+      'a name of somebody',
+      event('run.start', { manifest: { run: [], agent: [], tools: { secret: [{ name: 1 }] } } as never }),
+      '`manifest.tools[…][0].name` is a number',
+    ],
+    ['nothing', event('tool.end', { label: null as never }), '`label` is null, and an object was expected'],
+  ])('says which field of which event is wrong, and nothing that it holds: %s', (_what, odd, told) => {
+    const numbered = log(event('run.start'), odd as never);
+    const message = refusalOf({ version: 1, events: numbered });
+    expect(message).toMatch(/^Event 2 of the log \([a-z.]+\) is damaged: /);
+    expect(message).toContain(told);
+    expect(message).not.toContain('secret');
+  });
+
+  it('of a later version may have fields that this one does not know, and words only for who tells what it holds', () => {
+    const later = log({ ...event('run.start'), more: { of: 'it' } } as never, event('run.end', { status: 'adjourned' as never }));
+    expect(readLog({ version: 1, events: later.slice(0, 1) })).toHaveLength(1);
+    expect(refusalOf({ version: 1, events: later })).toContain('Event 2');
+    expect(() => assertLog({ version: 1, events: later })).toThrow(GuardloopError);
+    expect(() => assertLog({ version: 1, events: later }, { words: 'any' })).not.toThrow();
   });
 
   it('of which the first or an inner event is gone is damaged there', () => {

@@ -3,6 +3,7 @@ import type { ModelShare } from '../model/usage.js';
 import { addUsage, divideUsage } from '../model/usage.js';
 import type { Log, RunEvent } from './events.js';
 import { noUsage } from './limits.js';
+import { checkEvent, readDamaged, readLog } from './log.js';
 
 /** What model calls used: all of it, and how it divides. Every call counts once, by model and by agent alike. */
 export interface UsageDivision {
@@ -15,10 +16,21 @@ export interface UsageDivision {
 
 /**
  * Divides what model calls used: of a log, with all its runs, or of events, for example those of a result (`result.events`, whose total is
- * `result.usage`). Failed, refused and aborted calls count, and an answer that waited for a person counts once. Pure.
+ * `result.usage`). Failed, refused and aborted calls count, and an answer that waited for a person counts once. Pure. Throws LOG_INVALID.
  */
 export function usageBy(log: Log | readonly RunEvent[]): UsageDivision {
-  const shares = [...sharesIn('events' in log ? log.events : log)];
+  return readDamaged(() => divideEvents(Array.isArray(log) ? readShown(log) : readLog(log, { words: 'any' })));
+}
+
+/** Events as they were shown, those that are only watched among them, which tell nothing of this. */
+function readShown(events: readonly unknown[]): readonly RunEvent[] {
+  for (let index = 0; index < events.length; index += 1) checkEvent(events[index], index + 1, { unknown: 'watched', words: 'any' });
+  return events as readonly RunEvent[];
+}
+
+/** As {@link usageBy}, of events that have the form of such. */
+export function divideEvents(events: readonly RunEvent[]): UsageDivision {
+  const shares = [...sharesIn(events)];
   let total = noUsage;
   const byAgent = new Map<string, Usage>();
   for (const { agent, usage } of shares) {

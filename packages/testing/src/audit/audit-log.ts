@@ -1,4 +1,5 @@
 import type { GuardVerdictEvent, Log, LogEvent, RunEndEvent, RunResumeEvent, RunStartEvent } from '@guardloop/core';
+import { fromLog, numberedAnew } from '../from-log.js';
 import { auditModelEnd, auditModelStart } from './answer-audit.js';
 import { auditApprovalRequest, auditApprovalResolve } from './approval-audit.js';
 import { auditHandoff, auditHandoffRefused, auditToolEnd, auditToolStart } from './call-audit.js';
@@ -16,14 +17,19 @@ import { checkRefusal } from './verdict-group.js';
  * given, or given for something else. `[]` says that all is as it must be.
  *
  * It works from the log alone: which guardrails stood where is told by the manifests in `run.start`, `run.resume` and `handoff`. The log
- * may be of one run or of a session, ended or interrupted. Each finding names the event and what was expected. Never throws on a log that
- * has the form of one.
+ * may be of one run or of a session, ended or interrupted. Each finding names the event and what was expected. Throws LOG_INVALID for what
+ * is no log, and where an event does not have the form of its type; a wrong number of an event is a finding.
  *
  * ```ts
  * expect(auditLog(result.log)).toEqual([]);
  * ```
  */
 export function auditLog(log: Log): readonly string[] {
+  // What a word says that nobody knows is found where it matters; so is a wrong number.
+  return fromLog(numberedAnew(log), () => auditEvents(log.events), { words: 'any' });
+}
+
+function auditEvents(events: readonly LogEvent[]): readonly string[] {
   const audit: Audit = {
     findings: [],
     runs: new Map(),
@@ -33,7 +39,7 @@ export function auditLog(log: Log): readonly string[] {
     root: undefined,
   };
   let seq = 0;
-  for (const event of log.events) {
+  for (const event of events) {
     seq += 1;
     if (event.seq !== seq) find(audit, event, `its number is ${event.seq}, expected ${seq}`);
     if (event.type === 'run.start') auditRunStart(audit, event);
