@@ -1,8 +1,12 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { defineAgent, defineTool } from '@guardloop/core';
 import type { RunQuery, Store } from '@guardloop/store';
 import { memoryStore } from '@guardloop/store';
+import { sqliteStore } from '@guardloop/store-sqlite';
 import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { afterAll, describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import type { DurableResult, Registry, RunInfo } from './index.js';
 import { durable, durableAgent, durableClient } from './index.js';
@@ -157,6 +161,61 @@ describe('the trouble of a run', () => {
     expect(told).toMatchObject([{ id: 'r1', state: 'queued', trouble: { code: 'INTERNAL', choices: ['deploy', 'cancel'] } }]);
     expect(errors).toEqual([failure]);
   });
+});
+
+describe('an approval that cannot be read', () => {
+  const key = (id: string, byte: number) => ({ id, key: new Uint8Array(32).fill(byte) });
+  const folders: string[] = [];
+  afterAll(() => {
+    for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  });
+  /** A run that waits under the key `old`, and its file. */
+  async function waitingUnder(old: ReturnType<typeof key>) {
+    const folder = mkdtempSync(join(tmpdir(), 'guardloop-trouble-'));
+    folders.push(folder);
+    const open = (...keys: [ReturnType<typeof key>, ...ReturnType<typeof key>[]]) => {
+      const store = sqliteStore({ file: join(folder, 'runs.db'), encryption: { keys } });
+      onTestFinished(() => store.close());
+      return store;
+    };
+    const store = open(old);
+    const runs = processOf(store, { cashier: cashier(pay()) });
+    const worker = await runs.worker();
+    await runs.submit('cashier', 'Pay four thousand', { id: 'r1' });
+    const asked = await runs.result('r1');
+    if (asked.status !== 'interrupted') throw new Error(asked.status);
+    await worker.stop();
+    return { open, id: asked.approvals[0]?.id ?? '' };
+  }
+
+  it.each(['open', 'decided'] as const)(
+    'is the trouble of its run while it is %s, told once, and gone with the key back',
+    async (state) => {
+      const old = key('old', 1);
+      const { open, id } = await waitingUnder(old);
+      if (state === 'decided') await open(old).approvals.decide(id, 'approve', { by: 'anna' });
+      const told: RunInfo[] = [];
+      const runs = processOf(open(key('new', 2)), { cashier: cashier(pay()) }, { onTrouble: (run: RunInfo) => told.push(run) });
+      const worker = await runs.worker();
+      await expect.poll(() => told.length, patience).toBe(1);
+      expect(told).toMatchObject([
+        { id: 'r1', state: 'waiting', trouble: { code: 'STORE_FAILED', message: expect.stringContaining('key old') } },
+      ]);
+      expect(JSON.stringify(told)).not.toMatch(/four thousand|anna/);
+      expect((await runs.list({ trouble: true })).items.map((run) => run.id)).toEqual(['r1']);
+      // Ten rounds of upkeep and more.
+      await new Promise((resolve) => setTimeout(resolve, 500));
+      expect(told).toHaveLength(1);
+      await worker.stop();
+      const whole = processOf(open(key('new', 2), old), { cashier: cashier(pay()) });
+      await whole.worker();
+      if (state === 'open') {
+        await expect.poll(async () => (await whole.status('r1'))?.trouble, patience).toBeUndefined();
+        await whole.approvals.decide(id, 'approve');
+      }
+      expect(sound(await whole.result('r1', { until: 'end' }))).toMatchObject({ status: 'completed', text: 'Done.' });
+    },
+  );
 });
 
 describe('a run that somebody cancels', () => {

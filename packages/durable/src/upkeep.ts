@@ -5,6 +5,7 @@ import { cancelRun } from './cancel.js';
 import type { Engine } from './engine.js';
 import { changeRun, makeDue } from './run-changes.js';
 import type { ApprovalTimes } from './types.js';
+import { lookAfterUnreadable } from './unreadable-approvals.js';
 
 /** What an upkeep works with. */
 export interface UpkeepPlace {
@@ -30,16 +31,20 @@ const expiryWords = 'Nobody has decided in time.';
 const sweepMs = 600_000;
 const size = 100;
 const orphansAtOnce = 200;
+/** Open approvals are read, to see that they can be, in one of so many rounds. */
+const roundsBetweenReads = 10;
 
 /**
  * What workers do beside runs, every one of them, each thing once: reminders, expiry, decisions whose run was not made due, runs that
- * nobody can take, sweeping. Returns what ends it.
+ * nobody can take, approvals that nobody can read, sweeping. Returns what ends it.
  */
 export function keepUp(place: UpkeepPlace): () => Promise<void> {
   let isStopped = false;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let sweptAt = performance.now();
   let orphansAfter: string | undefined;
+  let rounds = 0;
+  let unreadableAfter: string | undefined;
   const contain = async (act: () => Promise<void>): Promise<void> => {
     if (isStopped) return;
     try {
@@ -54,6 +59,11 @@ export function keepUp(place: UpkeepPlace): () => Promise<void> {
     await contain(async () => {
       orphansAfter = await lookAfterOrphans(place, orphansAfter);
     });
+    if (rounds % roundsBetweenReads === 0)
+      await contain(async () => {
+        unreadableAfter = await lookAfterUnreadable(place, unreadableAfter);
+      });
+    rounds += 1;
     if (performance.now() - sweptAt >= sweepMs) {
       sweptAt = performance.now();
       await contain(async () => void (await place.store.sweep()));
