@@ -24,6 +24,13 @@ const clerk = defineAgent({
   model: scriptedModel([callTool('pay', { to: 'shop', cents: 500 }), say('Settled.')]),
   tools: [pay],
 });
+const locate = defineTool({ name: 'locate', description: 'Where the person is.', input: z.object({}), flow: { effect: 'read' } });
+const guide = defineAgent({
+  name: 'guide',
+  instructions: '',
+  model: scriptedModel([callTool('locate', {}), say('You are there.')]),
+  tools: [locate],
+});
 const supervisorsDecide: Authorize<Person> = (question, { role }) => {
   if (question.action === 'approval.read' || question.action === 'run.read') return role === 'supervisor' ? true : undefined;
   if (question.action === 'run.cancel') return undefined;
@@ -33,7 +40,7 @@ const supervisorsDecide: Authorize<Person> = (question, { role }) => {
 let scene: Scene;
 let strict: Scene;
 beforeAll(async () => {
-  scene = await openScene({ clerk });
+  scene = await openScene({ clerk, guide });
   strict = await openScene({ clerk }, { authorize: supervisorsDecide });
 });
 afterAll(async () => {
@@ -113,6 +120,23 @@ describe('an approval over HTTP', () => {
     const lost = await both.find(({ status }) => status === 409)?.json();
     expect(lost).toMatchObject({ type: 'urn:guardloop:problem:conflict', outcome: 'already', approval: { decidedBy: 'anna' } });
     expect((await decide(winner)).status).toBeLessThan(411);
+  });
+
+  it('of a tool that the client runs takes its result, once, and no approval', async () => {
+    const run = await (await scene.as('anna', '/v1/runs', { body: { agent: 'guide', input: 'Where am I?' } })).json();
+    await scene.settled(run.id);
+    const [{ id, approval }] = (await (await scene.as('anna', `/v1/approvals?run=${run.id}`)).json()).items;
+    expect(approval).toMatchObject({ tool: 'locate', input: {}, caller: true });
+    const decide = async (decision: unknown): Promise<number> =>
+      (await scene.as('anna', `${at(id)}/decision`, { body: { decision, digest: approval.digest } })).status;
+    for (const decision of ['approve', { edit: {} }, { approve: 'standing' }])
+      expect([decision, await decide(decision)]).toEqual([decision, 400]);
+    expect(await Promise.all([decide({ result: { city: 'Graz' } }), decide({ result: { city: 'Graz' } })])).toEqual([200, 200]);
+    expect(await scene.runs.result(run.id, { until: 'end' })).toMatchObject({ status: 'completed', text: 'You are there.' });
+    expect(await decide({ result: { city: 'Linz' } })).toBe(409);
+    const log = await scene.store.load(run.session);
+    expect(log.filter((event) => event.type === 'tool.end')).toMatchObject([{ status: 'ok', content: '{"city":"Graz"}' }]);
+    expect(auditLog({ version: 1, events: log })).toEqual([]);
   });
 
   it('is too late once its run has ended without it', async () => {

@@ -35,6 +35,18 @@ export async function readJson(request: Request, limits: BodyLimits): Promise<un
   return value;
 }
 
+/** What a text inside a body is as JSON, by the rules of bodies; undefined where it is none, or not by these rules. */
+export function jsonIn(text: string, maxDepth: number): unknown {
+  if (isDeeper(text, maxDepth)) return undefined;
+  try {
+    const value: unknown = JSON.parse(text);
+    checkJson(value);
+    return value;
+  } catch {
+    return undefined;
+  }
+}
+
 /**
  * The value as the schema gives it. Throws {@link Problem}, which names fields and what was expected, and no value; `detail` says where
  * more stands.

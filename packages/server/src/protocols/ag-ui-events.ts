@@ -1,10 +1,13 @@
 // A run as events of the AG-UI protocol 1.0 (types of @ag-ui/core 1.0.0; order as the client's verifier wants it).
-import type { JsonValue } from '@guardloop/core';
+import type { CallApproval, ToolCall, ToolEndEvent } from '@guardloop/core';
 import type { DurableEvent } from '@guardloop/durable';
 import type { RunOutcome, Show } from '../show.js';
 import { outcomeView, showsContent, showsTool } from '../show.js';
+import { seenId } from './answers.js';
+import type { EndedCall } from './front-end-tools.js';
+import { callKey, FrontEndCalls, isFrontEndCall, showsEnd } from './front-end-tools.js';
 import type { AskedApproval, Translator } from './turns.js';
-import { callKey, callsToTell, isForFrontEnd, ShownTexts, seenId } from './turns.js';
+import { callsToTell, isForFrontEnd, ShownTexts } from './turns.js';
 
 /** Plain JSON with its `type`. */
 export interface AgUiEvent {
@@ -20,6 +23,16 @@ export interface AgUiRun {
   readonly show: Show;
   /** What the client sent of the conversation, to give it back when text is taken back. It is theirs, and is used for nothing else. */
   readonly history?: readonly { readonly id: string }[] | undefined;
+  /** Ids of calls, and of calls whose results the client has: it is not told of them again. */
+  readonly known?: { readonly calls: ReadonlySet<string>; readonly results: ReadonlySet<string> } | undefined;
+}
+
+interface ToldCall {
+  /** The message that makes the call; left out for calls of inner agents. */
+  readonly parent: string | undefined;
+  readonly toolCallId: string;
+  readonly name: string;
+  readonly text: string;
 }
 
 /**
@@ -30,6 +43,9 @@ export class AgUiTranslator implements Translator<AgUiEvent> {
   readonly #run: AgUiRun;
   readonly #texts = new ShownTexts();
   readonly #told = new Set<string>();
+  readonly #frontEnd = new FrontEndCalls();
+  /** The message of each call of the root run that the front end runs. */
+  readonly #parents = new Map<string, string>();
   /** Messages of this leg, as the client now has them: for a snapshot. */
   #messages: { id: string; [field: string]: unknown }[] = [];
   #openText: string | undefined;
@@ -45,6 +61,8 @@ export class AgUiTranslator implements Translator<AgUiEvent> {
   }
 
   on(event: DurableEvent): readonly AgUiEvent[] {
+    const ended = this.#frontEnd.take(event);
+    if (ended !== undefined) return this.#endedThere(ended);
     if (!isForFrontEnd(event, this.#run.root)) return [];
     switch (event.type) {
       case 'model.start':
@@ -54,12 +72,16 @@ export class AgUiTranslator implements Translator<AgUiEvent> {
       case 'text.retract':
         return this.#takeBack(event.turn, event.chars);
       case 'model.end': {
-        const told = [...this.#closeText(), ...callsToTell(event).flatMap((call) => this.#tell(event.turn, call)), ...this.#closeStep()];
+        const parent = this.#messageId(event.turn);
+        for (const { id, kind } of event.calls) if (kind === 'caller') this.#parents.set(id, parent);
+        const told = [...this.#closeText(), ...callsToTell(event).flatMap((call) => this.#tellHere(parent, call)), ...this.#closeStep()];
         this.#texts.close(event.turn);
         return told;
       }
       case 'tool.end':
-        return this.#told.has(event.callId) ? this.#result(event.callId, event) : [];
+        return this.#told.has(event.callId)
+          ? this.#result(callKey(event.run, event.callId), contentOf(event, showsContent(this.#run.show, event)))
+          : [];
       case 'run.end':
         return this.end(event);
       default:
@@ -67,29 +89,42 @@ export class AgUiTranslator implements Translator<AgUiEvent> {
     }
   }
 
-  /** The run waits: this leg is over, and what people are asked is its outcome. */
+  /** The run waits: this leg is over, and what people are asked is its outcome, as are calls that the client is to run. */
   wait(asked: readonly AskedApproval[]): readonly AgUiEvent[] {
     const { threadId, runId } = this.#run;
     // A client has to answer all of them before it may go on: it gets those that it can answer.
-    const interrupts = asked.filter(({ mayDecide }) => mayDecide).map((one) => this.#interrupt(one));
-    const outcome = interrupts.length === 0 ? { type: 'success' } : { type: 'interrupt', interrupts };
-    return [...this.#closeText(), ...this.#closeStep(), { type: 'RUN_FINISHED', threadId, runId, result: { status: 'waiting' }, outcome }];
+    const interrupts = asked.filter(({ mayDecide, toRun }) => mayDecide && toRun === undefined).map((one) => this.#interrupt(one));
+    const calls: AgUiEvent[] = [];
+    const pendingToolCallIds: string[] = [];
+    for (const { approval, toRun } of asked) {
+      if (toRun === undefined || !isFrontEndCall(approval)) continue;
+      const told = this.#tellThere(approval);
+      calls.push(...told);
+      if (told.length > 0) pendingToolCallIds.push(seenId(approval));
+    }
+    const success = { type: 'success', ...(pendingToolCallIds.length === 0 ? {} : { pendingToolCallIds }) };
+    const outcome = interrupts.length === 0 ? success : { type: 'interrupt', interrupts };
+    const finished = { type: 'RUN_FINISHED', threadId, runId, result: { status: 'waiting' }, outcome };
+    return [...this.#closeText(), ...calls, ...this.#closeStep(), finished];
   }
 
   #interrupt({ approval, expiresAt }: AskedApproval): Readonly<Record<string, unknown>> {
     const { surface, reason, run } = approval;
+    const isEditable = surface === 'toolInput' && !isFrontEndCall(approval);
     return {
       id: seenId(approval),
       reason: surface === 'toolInput' ? 'tool_call' : surface,
       message: reason,
-      ...('callId' in approval && run === this.#run.root ? { toolCallId: callKey(run, approval.callId) } : {}),
+      ...('callId' in approval && run === this.#run.root
+        ? { toolCallId: isFrontEndCall(approval) ? seenId(approval) : callKey(run, approval.callId) }
+        : {}),
       ...(expiresAt === undefined ? {} : { expiresAt: new Date(expiresAt).toISOString() }),
       responseSchema: {
         type: 'object',
         properties: {
           approved: { type: 'boolean' },
           reason: { type: 'string' },
-          ...(surface === 'toolInput' ? { editedArgs: { type: 'object' } } : {}),
+          ...(isEditable ? { editedArgs: { type: 'object' } } : {}),
         },
         required: ['approved'],
       },
@@ -162,30 +197,41 @@ export class AgUiTranslator implements Translator<AgUiEvent> {
     ];
   }
 
-  #tell(turn: number, call: { readonly id: string; readonly name: string; readonly input: JsonValue }): readonly AgUiEvent[] {
+  /** A call that the server runs. */
+  #tellHere(parent: string, { id, name, input }: Pick<ToolCall, 'id' | 'name' | 'input'>): readonly AgUiEvent[] {
     const { root, show } = this.#run;
-    this.#told.add(call.id);
-    const parentMessageId = this.#messageId(turn);
-    const toolCallId = callKey(root, call.id);
-    const text = JSON.stringify(showsTool(show, call.name) ? call.input : {});
-    const parent = this.#message(parentMessageId);
-    const calls = Array.isArray(parent.toolCalls) ? (parent.toolCalls as unknown[]) : [];
-    parent.toolCalls = [...calls, { id: toolCallId, type: 'function', function: { name: call.name, arguments: text } }];
+    this.#told.add(id);
+    return this.#call({ parent, toolCallId: callKey(root, id), name, text: JSON.stringify(showsTool(show, name) ? input : {}) });
+  }
+  /** A call that the client runs: it must see what it is to do. Nothing where it has it. */
+  #tellThere(approval: CallApproval): readonly AgUiEvent[] {
+    const { root, known } = this.#run;
+    const parent = approval.run === root ? this.#parents.get(approval.callId) : undefined;
+    const toolCallId = seenId(approval);
+    const told = this.#call({ parent, toolCallId, name: approval.tool, text: JSON.stringify(approval.input) });
+    return known?.calls.has(toolCallId) === true ? [] : told;
+  }
+  #call({ parent, toolCallId, name, text }: ToldCall): readonly AgUiEvent[] {
+    const message = this.#message(parent ?? toolCallId);
+    const calls = Array.isArray(message.toolCalls) ? (message.toolCalls as unknown[]) : [];
+    message.toolCalls = [...calls, { id: toolCallId, type: 'function', function: { name, arguments: text } }];
     return [
-      { type: 'TOOL_CALL_START', toolCallId, toolCallName: call.name, parentMessageId },
+      { type: 'TOOL_CALL_START', toolCallId, toolCallName: name, ...(parent === undefined ? {} : { parentMessageId: parent }) },
       { type: 'TOOL_CALL_ARGS', toolCallId, delta: text },
       { type: 'TOOL_CALL_END', toolCallId },
     ];
   }
 
-  #result(callId: string, end: Extract<DurableEvent, { readonly type: 'tool.end' }>): readonly AgUiEvent[] {
-    const { root, show } = this.#run;
-    const toolCallId = callKey(root, callId);
-    const content = showsContent(show, end)
-      ? typeof end.content === 'string'
-        ? end.content
-        : JSON.stringify(end.content)
-      : JSON.stringify({ status: end.status });
+  /** The end of a call that a client has run: this one, whose own result stands, or another. */
+  #endedThere(ended: EndedCall): readonly AgUiEvent[] {
+    const { show, root, known } = this.#run;
+    const { approval, end } = ended;
+    const toolCallId = seenId(approval);
+    const call = this.#tellThere(approval);
+    if (known?.results.has(toolCallId) === true) return call;
+    return [...call, ...this.#result(toolCallId, contentOf(end, showsEnd(show, ended, root)))];
+  }
+  #result(toolCallId: string, content: string): readonly AgUiEvent[] {
     const messageId = `${toolCallId}/result`;
     this.#messages.push({ id: messageId, role: 'tool', toolCallId, content });
     return [{ type: 'TOOL_CALL_RESULT', messageId, toolCallId, content, role: 'tool' }];
@@ -217,4 +263,8 @@ export class AgUiTranslator implements Translator<AgUiEvent> {
   }
 }
 
+const contentOf = ({ content, status }: ToolEndEvent, isShown: boolean): string => {
+  if (!isShown) return JSON.stringify({ status });
+  return typeof content === 'string' ? content : JSON.stringify(content);
+};
 const error = (code: string, message: string): AgUiEvent => ({ type: 'RUN_ERROR', code, message });

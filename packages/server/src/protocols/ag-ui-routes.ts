@@ -8,9 +8,11 @@ import { nameSchema } from '../schemas.js';
 import { offeredAgent, sessionOf, startRun } from '../start-run.js';
 import { AgUiTranslator } from './ag-ui-events.js';
 import type { RunAgentInput } from './ag-ui-input.js';
-import { agUiAnswers, agUiInput, mostAnswers, runAgentInputSchema } from './ag-ui-input.js';
+import { agUiAnswers, agUiInput, agUiKnown, agUiResults, mostAnswers, runAgentInputSchema } from './ag-ui-input.js';
+import type { FrontEndAnswer } from './answers.js';
+import { decideAll } from './answers.js';
 import type { Leg } from './turns.js';
-import { decideAll, legOf, mostMessages } from './turns.js';
+import { legOf, mostMessages } from './turns.js';
 
 /** One address for each agent, which an `HttpAgent` of @ag-ui/client is given. */
 export function agUiOperations<U extends Caller>(): readonly Operation<U>[] {
@@ -28,9 +30,11 @@ export function agUiOperations<U extends Caller>(): readonly Operation<U>[] {
       problems: [404, 409, 410, 422],
       handle: async (call) => {
         const { body } = call;
-        const leg = body.resume === undefined ? await begun(call, body) : await resumed(call, body);
+        const answers = [...agUiAnswers(body), ...agUiResults(body, call.settings)];
+        const leg = answers.length === 0 ? await begun(call, body) : await resumed(call, body, answers);
         const { threadId, runId: legId, messages } = body;
-        const make = new AgUiTranslator({ threadId, runId: legId, root: leg.run, show: call.show, history: messages });
+        const known = agUiKnown(body);
+        const make = new AgUiTranslator({ threadId, runId: legId, root: leg.run, show: call.show, history: messages, known });
         return call.stream(
           async function* (signal) {
             for await (const piece of legOf(call, leg, { make, signal })) yield { data: JSON.stringify(piece) };
@@ -51,13 +55,16 @@ async function begun<U extends Caller>(call: Call<U>, body: RunAgentInput): Prom
   return { run: run.id };
 }
 
-async function resumed<U extends Caller>(call: Call<U>, body: RunAgentInput): Promise<Leg> {
+async function resumed<U extends Caller>(call: Call<U>, { threadId }: RunAgentInput, answers: readonly FrontEndAnswer[]): Promise<Leg> {
   await offeredAgent(call, call.params.agent ?? '');
-  return decideAll(call, await sessionOf(call, body.threadId), agUiAnswers(body));
+  return decideAll(call, await sessionOf(call, threadId), answers);
 }
 
 /** A new message would wait behind the open question, and nobody would see why. */
 export async function refuseWhileWaiting<U extends Caller>(call: Call<U>, name: string): Promise<void> {
   const session = await call.settings.runs.store.sessions.get(await sessionOf(call, name));
-  if (session?.status === 'waiting') throw new Problem('conflict', { detail: 'The conversation waits for a decision.' });
+  if (session?.status === 'waiting')
+    throw new Problem('conflict', {
+      detail: 'The conversation waits for a decision, or for the result of a tool that the front end runs. Give it first.',
+    });
 }

@@ -1,10 +1,14 @@
 // A run as chunks of the AI SDK's UI message stream, protocol v1 (schemas of ai 6: ui-message-stream/ui-message-chunks).
-import type { Approval, JsonValue, RecordedCall, ToolEndEvent } from '@guardloop/core';
+import type { Approval, CallApproval, JsonValue, RecordedCall, ToolEndEvent } from '@guardloop/core';
 import type { DurableEvent } from '@guardloop/durable';
 import type { RunOutcome, Show } from '../show.js';
 import { outcomeView, showsContent, showsTool } from '../show.js';
+import type { GivenResult } from './ai-sdk-input.js';
+import { seenId } from './answers.js';
+import type { EndedCall } from './front-end-tools.js';
+import { callKey, FrontEndCalls, isFrontEndCall, showsEnd } from './front-end-tools.js';
 import type { AskedApproval, Translator } from './turns.js';
-import { callKey, callsToTell, isForFrontEnd, ShownTexts, seenId } from './turns.js';
+import { callsToTell, isForFrontEnd, ShownTexts } from './turns.js';
 
 /** Plain JSON with its `type`. */
 export interface UiChunk {
@@ -17,6 +21,10 @@ export interface UiRun {
   readonly show: Show;
   /** Approvals that the client answers with this leg: it has their calls. */
   readonly answered?: ReadonlySet<string> | undefined;
+  /** Ids of calls that the client has in its message: it is not asked a second time to run one. */
+  readonly known?: ReadonlySet<string> | undefined;
+  /** What it gave for calls with this leg, by their ids. */
+  readonly given?: ReadonlyMap<string, GivenResult> | undefined;
 }
 
 /** One run is one message: its id is the run's, also when it goes on after people have decided. */
@@ -24,6 +32,7 @@ export class UiMessageTranslator implements Translator<UiChunk> {
   readonly #run: UiRun;
   readonly #texts = new ShownTexts();
   readonly #told = new Set<string>();
+  readonly #frontEnd = new FrontEndCalls();
   /** Calls of agents used as tools: a chat answers by itself only once no call is open, so they are told with their ends. */
   readonly #agentCalls = new Map<string, UiChunk>();
   /** What agents used as tools have asked people. */
@@ -42,6 +51,8 @@ export class UiMessageTranslator implements Translator<UiChunk> {
 
   on(event: DurableEvent): readonly UiChunk[] {
     const { root } = this.#run;
+    const ended = this.#frontEnd.take(event);
+    if (ended !== undefined) return this.#endedThere(ended);
     if (!isForFrontEnd(event, root)) return [];
     switch (event.type) {
       case 'model.start':
@@ -58,6 +69,7 @@ export class UiMessageTranslator implements Translator<UiChunk> {
       case 'tool.end':
         return this.#result(event);
       case 'approval.request':
+        if (isFrontEndCall(event.approval)) return [];
         if (event.run === root && 'callId' in event.approval) this.#told.add(event.approval.callId);
         else this.#childAsks.set(event.approval.id, event.approval);
         return [];
@@ -158,24 +170,28 @@ export class UiMessageTranslator implements Translator<UiChunk> {
   #result(event: ToolEndEvent): readonly UiChunk[] {
     if (!this.#told.has(event.callId)) return [];
     const begun = this.#agentCalls.get(event.callId);
-    return [...(begun === undefined ? [] : [begun]), ...this.#ended(event)];
+    const end = endOf(callKey(event.run, event.callId), event, showsContent(this.#run.show, event));
+    return [...(begun === undefined ? [] : [begun]), { ...end, dynamic: true }];
   }
-  #ended(event: ToolEndEvent): readonly UiChunk[] {
-    const { run, callId, status, content } = event;
-    const toolCallId = callKey(run, callId);
-    const isShown = showsContent(this.#run.show, event);
-    if (status === 'ok')
-      return [{ type: 'tool-output-available', toolCallId, output: isShown ? content : { status }, dynamic: true, providerExecuted: true }];
-    if (status === 'rejected') return [{ type: 'tool-output-denied', toolCallId }];
-    return [
-      {
-        type: 'tool-output-error',
-        toolCallId,
-        errorText: isShown && typeof content === 'string' ? content : status,
-        dynamic: true,
-        providerExecuted: true,
-      },
-    ];
+
+  /**
+   * The end of a call that a client has run: `providerExecuted` says that it is taken up, so that a chat does not send it a second time. Who
+   * gave the result keeps what it gave.
+   */
+  #endedThere(ended: EndedCall): readonly UiChunk[] {
+    const { show, root, known, given } = this.#run;
+    const { approval, end } = ended;
+    const toolCallId = seenId(approval);
+    const begun = known?.has(toolCallId) === true ? [] : [this.#callThere(approval, true)];
+    const result = end.status === 'ok' ? given?.get(toolCallId) : undefined;
+    if (result === undefined) return [...begun, endOf(toolCallId, end, showsEnd(show, ended, root))];
+    const type = 'output' in result ? 'tool-output-available' : 'tool-output-error';
+    return [...begun, { type, toolCallId, ...result, providerExecuted: true }];
+  }
+  /** A call for the front end: no dynamic part, since a hook for tools looks at no such. */
+  #callThere(approval: CallApproval, isSettled: boolean): UiChunk {
+    const { tool: toolName, input } = approval;
+    return { type: 'tool-input-available', toolCallId: seenId(approval), toolName, input, providerExecuted: isSettled };
   }
 
   /** Of a call of an agent used as a tool nothing more will be told: it is closed, or a chat would send its answer again. */
@@ -192,7 +208,9 @@ export class UiMessageTranslator implements Translator<UiChunk> {
   }
 
   /** The question as the log has it; a call is shown with the input that is asked about. */
-  #ask({ approval, mayDecide, expiresAt }: AskedApproval): readonly UiChunk[] {
+  #ask({ approval, mayDecide, expiresAt, toRun }: AskedApproval): readonly UiChunk[] {
+    if (toRun !== undefined && isFrontEndCall(approval))
+      return toRun === 'asked' && this.#run.known?.has(seenId(approval)) === true ? [] : [this.#callThere(approval, false)];
     if (!mayDecide) return [{ type: 'data-guardloop-waiting', id: approval.id, data: { id: approval.id, surface: approval.surface } }];
     const details: UiChunk = {
       type: 'data-guardloop-approval',
@@ -200,13 +218,18 @@ export class UiMessageTranslator implements Translator<UiChunk> {
       data: { approvalId: seenId(approval), approval, ...(expiresAt === undefined ? {} : { expiresAt }) },
     };
     if (approval.surface === 'output') return [details];
-    const toolCallId = callKey(approval.run, approval.callId);
-    return [
-      this.#call(toolCallId, approval.tool, approval.input),
-      details,
-      { type: 'tool-approval-request', approvalId: seenId(approval), toolCallId },
-    ];
+    const isThere = isFrontEndCall(approval);
+    const toolCallId = isThere ? seenId(approval) : callKey(approval.run, approval.callId);
+    const asked = isThere ? this.#callThere(approval, true) : this.#call(toolCallId, approval.tool, approval.input);
+    return [asked, details, { type: 'tool-approval-request', approvalId: seenId(approval), toolCallId }];
   }
+}
+
+function endOf(toolCallId: string, { status, content }: ToolEndEvent, isShown: boolean): UiChunk {
+  if (status === 'ok') return { type: 'tool-output-available', toolCallId, output: isShown ? content : { status }, providerExecuted: true };
+  if (status === 'rejected') return { type: 'tool-output-denied', toolCallId };
+  const errorText = isShown && typeof content === 'string' ? content : status;
+  return { type: 'tool-output-error', toolCallId, errorText, providerExecuted: true };
 }
 
 const fault = (errorText: string): UiChunk => ({ type: 'error', errorText });

@@ -8,9 +8,11 @@ import type { SseMessage } from '../sse.js';
 import { offeredAgent, sessionOf, startRun } from '../start-run.js';
 import { refuseWhileWaiting } from './ag-ui-routes.js';
 import { UiMessageTranslator } from './ai-sdk-events.js';
+import type { ChatWish } from './ai-sdk-input.js';
 import { chatRequestSchema, chatWish } from './ai-sdk-input.js';
+import { decideAll } from './answers.js';
 import type { Leg } from './turns.js';
-import { decideAll, legOf, mostMessages } from './turns.js';
+import { legOf, mostMessages } from './turns.js';
 
 const resumeQuerySchema = z.strictObject({ ended: z.literal('replay').optional() });
 
@@ -35,12 +37,12 @@ export function aiSdkOperations<U extends Caller>(): readonly Operation<U>[] {
         const session = await sessionOf(call, chat);
         if (wish.kind === 'answer') {
           await offeredAgent(call, agent);
-          return streamLeg(call, session, await decideAll(call, session, wish.answers));
+          return streamLeg(call, { session, leg: await decideAll(call, session, wish.answers), wish });
         }
         const id = await runId(call.caller, 'ai', agent, chat, wish.message);
         if ((await call.settings.runs.status(id)) === undefined) await refuseWhileWaiting(call, chat);
         const { run } = await startRun(call, { agent, input: wish.input, session: chat, id });
-        return streamLeg(call, session, { run: run.id });
+        return streamLeg(call, { session, leg: { run: run.id } });
       },
     }),
     operation<U, typeof resumeQuerySchema, z.ZodType>({
@@ -60,14 +62,22 @@ export function aiSdkOperations<U extends Caller>(): readonly Operation<U>[] {
         const [run] = items;
         const isOver = run?.state === 'ended' && call.query.ended === undefined;
         if (run === undefined || run.agent !== agent || isOver) return new Response(null, { status: 204 });
-        return streamLeg(call, session, { run: run.id });
+        return streamLeg(call, { session, leg: { run: run.id } });
       },
     }),
   ];
 }
 
-function streamLeg<U extends Caller>(call: Call<U>, session: string, leg: Leg): Response {
-  const make = new UiMessageTranslator({ root: leg.run, session, show: call.show, answered: leg.answered });
+interface ChatLeg {
+  readonly session: string;
+  readonly leg: Leg;
+  /** What the client answers with this leg. */
+  readonly wish?: Extract<ChatWish, { readonly kind: 'answer' }> | undefined;
+}
+
+function streamLeg<U extends Caller>(call: Call<U>, { session, leg, wish }: ChatLeg): Response {
+  const { run: root, answered } = leg;
+  const make = new UiMessageTranslator({ root, session, show: call.show, answered, known: wish?.known, given: wish?.given });
   return call.stream(
     async function* (signal): AsyncGenerator<SseMessage> {
       for await (const piece of legOf(call, leg, { make, signal })) yield { data: JSON.stringify(piece) };

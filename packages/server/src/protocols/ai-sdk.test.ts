@@ -2,10 +2,11 @@
 import { allow, asTool, defineAgent, defineGuardrail, defineTool, deny, halt } from '@guardloop/core';
 import { durableAgent } from '@guardloop/durable';
 import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
-import type { ChatState, ChatStatus, UIMessage } from 'ai';
-import { AbstractChat, DefaultChatTransport, lastAssistantMessageIsCompleteWithApprovalResponses, readUIMessageStream } from 'ai';
+import type { UIMessage } from 'ai';
+import { DefaultChatTransport, readUIMessageStream } from 'ai';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { PlainChat, settle } from '../../test/plain-chat.js';
 import type { Scene } from '../../test/scene.js';
 import { gate, openScene } from '../../test/scene.js';
 
@@ -81,48 +82,6 @@ async function withScene(use: (scene: Scene) => Promise<void>, options: Paramete
   }
 }
 
-class PlainState implements ChatState<UIMessage> {
-  status: ChatStatus = 'ready';
-  error: Error | undefined;
-  messages: UIMessage[] = [];
-  pushMessage = (message: UIMessage): void => {
-    this.messages = [...this.messages, message];
-  };
-  popMessage = (): void => {
-    this.messages = this.messages.slice(0, -1);
-  };
-  replaceMessage = (index: number, message: UIMessage): void => {
-    this.messages = this.messages.with(index, message);
-  };
-  snapshot = <T>(thing: T): T => structuredClone(thing);
-}
-const answering =
-  (onAnswer: () => void): typeof fetch =>
-  async (...request) => {
-    const response = await fetch(...request);
-    onAnswer();
-    return response;
-  };
-class PlainChat extends AbstractChat<UIMessage> {
-  constructor(
-    scene: Scene,
-    agent: string,
-    { person = 'anna', id = 'chat-1', messages = [] as UIMessage[], isAutomatic = true, onAnswer = (): void => undefined } = {},
-  ) {
-    const state = new PlainState();
-    state.messages = messages;
-    super({
-      id,
-      state,
-      transport: new DefaultChatTransport({
-        api: `${scene.url}/v1/ai/${agent}`,
-        headers: { authorization: `Bearer ${person}` },
-        fetch: answering(onAnswer),
-      }),
-      ...(isAutomatic ? { sendAutomaticallyWhen: lastAssistantMessageIsCompleteWithApprovalResponses } : {}),
-    });
-  }
-}
 const shortOf = (message: UIMessage | undefined): unknown =>
   message?.parts
     .filter(({ type }) => type !== 'step-start')
@@ -138,9 +97,6 @@ interface ToolPart {
 }
 const toolsOf = (message: UIMessage | undefined): readonly ToolPart[] =>
   (message?.parts.filter(({ type }) => type === 'dynamic-tool') ?? []) as unknown as ToolPart[];
-const settle = (chat: PlainChat): Promise<void> =>
-  expect.poll(() => chat.status, { timeout: 15_000 }).toBe('ready') as unknown as Promise<void>;
-
 describe('a chat of the AI SDK', () => {
   it('starts runs in one conversation, and of what it sends only the new message counts', () =>
     withScene(async (scene) => {

@@ -1,15 +1,13 @@
 // What the protocols of front ends share: which text stands, which calls were told of, and what is asked.
-import type { Approval, Decision, LogEvent } from '@guardloop/core';
+import type { Approval, LogEvent } from '@guardloop/core';
 import type { DurableEvent } from '@guardloop/durable';
 import type { ApprovalRecord } from '@guardloop/store';
 import type { Caller } from '../caller.js';
 import { mayCaller } from '../caller.js';
-import type { Decided, GivenDecision } from '../decide.js';
-import { decideFor } from '../decide.js';
 import type { Call } from '../operation.js';
 import { outcomeOf } from '../outcome.js';
-import { Problem } from '../problem.js';
 import type { RunOutcome } from '../show.js';
+import { isFrontEndCall, needsYes } from './front-end-tools.js';
 
 /** Of a conversation that a client sends, and of its last message. */
 export const mostMessages = 10_000;
@@ -20,6 +18,8 @@ export interface AskedApproval {
   readonly approval: Approval;
   readonly mayDecide: boolean;
   readonly expiresAt?: number | undefined;
+  /** A call that this client is to run now; `agreed`: since its person has just said yes. */
+  readonly toRun?: 'asked' | 'agreed' | undefined;
 }
 /** What a protocol makes of a run, piece by piece. */
 export interface Translator<T> {
@@ -29,99 +29,76 @@ export interface Translator<T> {
   end(outcome: RunOutcome): readonly T[];
 }
 
-/** A run, and the last event of its session that the front end knows of. */
+/** A run, and from where the front end is told of it. */
 export interface Leg {
   readonly run: string;
+  /** The last event of its session that the front end knows of. */
   readonly after?: number | undefined;
-  /** Approvals that this leg answers. */
+  /** Approvals that this leg answers. Without `after` they were answered before: it begins where the run took them up. */
   readonly answered?: ReadonlySet<string> | undefined;
+  /** Of these, calls that the front end has its person's yes to run. */
+  readonly agreed?: ReadonlySet<string> | undefined;
 }
 
-/** One leg of a run in a protocol: from behind `after` until it ends, or waits for people. */
+/** One leg of a run in a protocol, until it ends, or waits for people. */
 export async function* legOf<T, U extends Caller>(
   call: Call<U>,
-  { run, after = 0 }: Leg,
+  leg: Leg,
   { make, signal }: { readonly make: Translator<T>; readonly signal: AbortSignal },
 ): AsyncGenerator<T> {
   const { runs } = call.settings;
+  const { run } = leg;
   yield* make.start();
-  let isNew = after === 0;
+  const isNew = beginning(leg);
   // From the beginning: what was told in earlier legs is known again, and not told again.
   for await (const { event } of runs.events(run, { until: 'wait', signal })) {
-    isNew ||= 'seq' in event && event.seq > after;
+    const isTold = isNew(event);
     const pieces = make.on(event);
-    if (isNew) yield* pieces;
+    if (isTold) yield* pieces;
     if (event.type === 'run.end' && event.run === run) return;
   }
   if (signal.aborted) return;
   const result = await runs.result(run, { waitMs: 0 });
   const outcome = outcomeOf(result);
   if (outcome !== undefined) yield* make.end(outcome);
-  else if (result.status === 'interrupted') yield* make.wait(await askedOf(call, result.approvals));
+  else if (result.status === 'interrupted') yield* make.wait(await askedOf(call, result.approvals, leg));
+}
+
+/** Tells of one event after the other whether it is of this leg. The same answers again begin at the same place: nothing is missed. */
+function beginning({ after, answered }: Leg): (event: DurableEvent) => boolean {
+  let isNew = after === undefined && answered === undefined;
+  return (event) => {
+    if (after !== undefined) isNew ||= 'seq' in event && event.seq > after;
+    else isNew ||= event.type === 'approval.resolve' && answered?.has(event.id) === true;
+    return isNew;
+  };
 }
 
 async function askedOf<U extends Caller>(
   { settings, caller }: Call<U>,
   records: readonly ApprovalRecord[],
+  { agreed }: Leg,
 ): Promise<readonly AskedApproval[]> {
   const asked: AskedApproval[] = [];
   for (const record of records) {
     const mayDecide =
       (await mayCaller(settings.authorize, { action: 'approval.read', approval: record }, caller)) &&
       (await mayCaller(settings.authorize, { action: 'approval.decide', approval: record }, caller));
-    asked.push({ approval: record.approval, mayDecide, expiresAt: record.expiresAt });
+    const { approval, expiresAt } = record;
+    const toRun = mayDecide && isFrontEndCall(approval) ? toRunNow(agreed?.has(record.id) === true, needsYes(approval)) : undefined;
+    asked.push({ approval, mayDecide, expiresAt, toRun });
   }
   return asked;
+}
+
+function toRunNow(isAgreed: boolean, isYesNeeded: boolean): AskedApproval['toRun'] {
+  if (isAgreed) return 'agreed';
+  return isYesNeeded ? undefined : 'asked';
 }
 
 /** One event of a run that a front end may see: of the root run, and what people are asked in any. */
 export function isForFrontEnd(event: DurableEvent, root: string): boolean {
   return event.run === root || event.type === 'approval.request' || event.type === 'approval.resolve';
-}
-
-/** An id of an approval together with what was seen of it: whoever answers it answers that form of it, and no other. */
-export const seenId = ({ id, digest }: { readonly id: string; readonly digest: string }): string => `${id}#${digest}`;
-
-function readSeenId(seen: string): { readonly id: string; readonly digest: string } | undefined {
-  const match = /^([A-Za-z0-9._~:@/-]{1,500})#([0-9a-f]{64})$/.exec(seen);
-  return match?.[1] === undefined || match[2] === undefined ? undefined : { id: match[1], digest: match[2] };
-}
-
-/** An answer of a front end to one approval. */
-export interface FrontEndAnswer {
-  /** As {@link seenId} made it. */
-  readonly seen: string;
-  readonly decision: Decision;
-}
-
-/**
- * Records the answers; none of them where one answers what was not asked, or twice. They must all be of runs of this session. Gives the run
- * that goes on, and behind what it does. Throws problems; an answer that was recorded before, the same, is no fault.
- */
-export async function decideAll<U extends Caller>(call: Call<U>, session: string, answers: readonly FrontEndAnswer[]): Promise<Leg> {
-  const { runs } = call.settings;
-  const given: GivenDecision[] = [];
-  let run: string | undefined;
-  for (const { seen, decision } of answers) {
-    const read = readSeenId(seen);
-    const record = read && (await runs.approvals.get(read.id));
-    if (read === undefined || record === undefined || record.session !== session) throw new Problem('not-found');
-    run ??= record.run;
-    if (record.run !== run) throw new Problem('bad-body', { detail: 'The approvals are of more than one run.' });
-    if (given.some(({ id }) => id === read.id)) throw new Problem('bad-body', { detail: 'An approval is answered twice.' });
-    if (record.approval.digest !== read.digest) throw new Problem('altered');
-    given.push({ ...read, decision });
-  }
-  const before = await runs.store.sessions.get(session);
-  for (const one of given) refuseUndone(await decideFor(call, one));
-  if (run === undefined) throw new Problem('bad-body', { detail: 'Nothing is answered.' });
-  return { run, after: before?.events ?? 0, answered: new Set(given.map(({ id }) => id)) };
-}
-
-function refuseUndone(decided: Decided): void {
-  if (decided.status === 'already' && !decided.same) throw new Problem('conflict', { detail: 'Somebody has decided otherwise before.' });
-  if (decided.status === 'late') throw new Problem('gone');
-  if (decided.status === 'altered') throw new Problem('altered');
 }
 
 /** Text of one answer as it was shown: deltas add up, what is taken back is cut off. */
@@ -154,10 +131,10 @@ export class ShownTexts {
   }
 }
 
-/** Calls of an answer that will run, or that a person is asked about. What was refused is not told. */
+/**
+ * Calls of an answer that will run, or that a person is asked about. What was refused is not told, and what the front end is to run once it
+ * is asked to.
+ */
 export function callsToTell(event: Extract<LogEvent, { readonly type: 'model.end' }>): typeof event.calls {
-  return event.calls.filter((call) => call.end === undefined && call.kind !== 'handoff');
+  return event.calls.filter((call) => call.end === undefined && call.kind !== 'handoff' && call.kind !== 'caller');
 }
-
-/** Of a call, unique over runs. */
-export const callKey = (run: string, callId: string): string => `${run}/${callId}`;
