@@ -4,4 +4,4 @@ export type { ProblemBody } from './problem.js';
 export type { RunsService } from './runs-service.js';
 export { guardloopServer } from './server.js';
 export type { Show } from './show.js';
-export type { ApprovalView, ClientEvent, OutcomeView, RunView, SessionView } from './views.js';
+export type { ApprovalView, ClientEvent, OutcomeView, RunView, SessionView, WaitingAnswerView } from './views.js';

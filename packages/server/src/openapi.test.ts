@@ -1,4 +1,6 @@
-import { defineAgent, defineTool } from '@guardloop/core';
+import type { JsonValue } from '@guardloop/core';
+import { ask, defineAgent, defineGuardrail, defineTool } from '@guardloop/core';
+import { durableAgent } from '@guardloop/durable';
 import { callTool, say, scriptedModel } from '@guardloop/testing';
 import { Validator } from '@seriousme/openapi-schema-validator';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
@@ -8,6 +10,18 @@ import { openScene } from '../test/scene.js';
 
 const pay = defineTool({ name: 'pay', description: 'Pay.', input: z.object({}), approval: true, execute: () => 'paid' });
 const clerk = defineAgent({ name: 'clerk', instructions: '', model: scriptedModel([callTool('pay', {}), say('Settled.')]), tools: [pay] });
+const careful = defineAgent({
+  name: 'careful',
+  instructions: '',
+  model: scriptedModel([say('We promise it.')]),
+  guardrails: [defineGuardrail({ name: 'no-promises', on: ['output'], check: () => ask('a promise') })],
+});
+const held = new Map<string, JsonValue>();
+const quarantine = {
+  put: async (key: string, value: JsonValue) => void held.set(key, value),
+  get: async (key: string) => held.get(key),
+  delete: async (key: string) => void held.delete(key),
+};
 
 interface Described {
   readonly operationId: string;
@@ -24,7 +38,10 @@ interface Document {
 let scene: Scene;
 let document: Document;
 beforeAll(async () => {
-  scene = await openScene({ clerk }, { protocols: ['ag-ui', 'ai-sdk'] });
+  scene = await openScene(
+    { clerk, careful: durableAgent(careful, { options: { quarantine } }) },
+    { protocols: ['ag-ui', 'ai-sdk'], quarantine },
+  );
   document = await (await fetch(`${scene.url}/v1/openapi.json`)).json();
 });
 afterAll(() => scene.close());
@@ -62,6 +79,9 @@ describe('the description of the API', () => {
     const run = await (await scene.as('anna', '/v1/runs', { body: { agent: 'clerk', input: 'Pay.', session: 'chat' } })).json();
     await scene.settled(run.id);
     const [approval] = (await (await scene.as('anna', '/v1/approvals')).json()).items;
+    const promise = await (await scene.as('anna', '/v1/runs', { body: { agent: 'careful', input: 'When?' } })).json();
+    await scene.settled(promise.id);
+    const [waiting] = (await (await scene.as('anna', '/v1/approvals?surface=output')).json()).items;
     const values: Readonly<Record<string, string>> = {
       run: run.id,
       session: run.session,
@@ -83,7 +103,9 @@ describe('the description of the API', () => {
     for (const { operationId, path, method, responses, requestBody } of operations().toSorted(
       (one, other) => last(one.operationId) - last(other.operationId),
     )) {
-      const address = path.replaceAll(/\{(\w+)\}/g, (_all, name) => encodeURIComponent(values[name] ?? ''));
+      const address = path.replaceAll(/\{(\w+)\}/g, (_all, name) =>
+        encodeURIComponent((operationId === 'getWaitingAnswer' ? waiting.id : values[name]) ?? ''),
+      );
       const query = operationId === 'getResult' ? '?waitMs=15000' : '';
       const body = bodies[operationId];
       expect([operationId, requestBody !== undefined]).toEqual([operationId, body !== undefined]);

@@ -33,6 +33,7 @@ describe('options of the server', () => {
       /the agent clerk, whose runs need data\. Give `agents\.clerk\.data`/,
     ],
     ['a place in traces that is no function', { ...good, traceparent: '00-' }, /`traceparent` that is no function/],
+    ['a quarantine that gives nothing back', { ...good, quarantine: { put: () => undefined } }, /`quarantine` that is no store/],
     ['a misspelt option', { ...good, authorise: () => true }, /no option `authorise`\. Did you mean authorize\?/],
     ['a hook that is none', { ...good, rateLimit: 5 }, /`rateLimit` that is no function/],
     ['no number', { ...good, maxBodyBytes: '1mb' }, /`maxBodyBytes` that is no whole number from 1/],

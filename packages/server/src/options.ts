@@ -1,4 +1,4 @@
-import type { Awaitable, JsonValue } from '@guardloop/core';
+import type { Awaitable, JsonValue, QuarantineStore } from '@guardloop/core';
 import { GuardloopError } from '@guardloop/core';
 import { suggest } from '@guardloop/core/model';
 import type { Authenticate, Authorize, Caller } from './caller.js';
@@ -41,6 +41,11 @@ export interface ServerOptions<U extends Caller = Caller> {
   readonly show?: 'client' | 'internal' | Show | ((caller: U) => 'client' | 'internal' | Show) | undefined;
   /** Protocols of front ends that are served too. Default none. */
   readonly protocols?: readonly ('ag-ui' | 'ai-sdk')[] | undefined;
+  /**
+   * Where answers wait that a person is asked about (`quarantine` of the agents' options): they are read from here for who may decide. Left
+   * out: nobody sees such an answer over HTTP before it is approved.
+   */
+  readonly quarantine?: Pick<QuarantineStore, 'get'> | undefined;
   /** Before every path. Default `/v1`; `''` for none. */
   readonly prefix?: string | undefined;
   /** Names under which this server is reached, without ports. Default: any; with `anonymous()`, those of this machine. */
@@ -100,6 +105,7 @@ export interface Settings<U extends Caller> extends Readonly<Record<keyof typeof
   readonly rateLimit: ServerOptions<U>['rateLimit'];
   readonly traceparent: ServerOptions<U>['traceparent'];
   readonly protocols: ReadonlySet<'ag-ui' | 'ai-sdk'>;
+  readonly quarantine: Pick<QuarantineStore, 'get'> | undefined;
   readonly prefix: string;
   readonly hosts: readonly string[] | undefined;
   readonly origins: readonly string[];
@@ -115,6 +121,7 @@ const optionNames = [
   'rateLimit',
   'show',
   'protocols',
+  'quarantine',
   'prefix',
   'hosts',
   'origins',
@@ -159,6 +166,7 @@ export function readOptions<U extends Caller>(options: ServerOptions<U>): Settin
     rateLimit: options.rateLimit,
     traceparent: options.traceparent,
     protocols: readProtocols(options.protocols),
+    quarantine: readQuarantine(options.quarantine),
     prefix: readPrefix(options.prefix),
     hosts: readHosts(options.hosts) ?? (isAnonymous(authenticate) ? thisMachine : undefined),
     origins: readOrigins(options.origins),
@@ -172,6 +180,12 @@ export function readOptions<U extends Caller>(options: ServerOptions<U>): Settin
       }
     },
   };
+}
+
+function readQuarantine(given: ServerOptions['quarantine']): ServerOptions['quarantine'] {
+  if (given !== undefined && (!isObject(given) || typeof given.get !== 'function'))
+    refuse('has `quarantine` that is no store. Give the one that the options of the agents have: { put, get, delete }, or leave it out.');
+  return given;
 }
 
 function checkAgents(agents: object): void {

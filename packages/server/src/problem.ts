@@ -36,6 +36,7 @@ export const problems = {
   'key-reused': [422, 'The idempotency key was used for another request.'],
   'too-many': [429, 'Too many requests.'],
   internal: [500, 'Something went wrong here.'],
+  'not-offered': [501, 'This server does not offer it.'],
   unavailable: [503, 'This cannot be answered now.'],
   'queue-full': [503, 'Too many runs are waiting.'],
 } as const satisfies Readonly<Record<string, readonly [number, string]>>;

@@ -159,6 +159,15 @@ export const approvalSchema = z
 export const decidedSchema = z
   .object({ outcome: z.enum(['recorded', 'already', 'late', 'altered']), same: z.boolean().optional(), approval: approvalSchema })
   .meta({ id: 'Decided' });
+export const waitingAnswerSchema = z
+  .object({
+    id: z.string(),
+    digest: z.string(),
+    text: z.string(),
+    reasoning: z.string(),
+    calls: z.array(z.object({ name: z.string(), input: anyJson.optional() })),
+  })
+  .meta({ id: 'WaitingAnswer' });
 export const sessionSchema = z
   .object({
     id: z.string(),

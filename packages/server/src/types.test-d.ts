@@ -1,9 +1,20 @@
+import type { QuarantineStore } from '@guardloop/core';
 import type { DurableClient } from '@guardloop/durable';
 import { expectTypeOf } from 'vitest';
 import type { z } from 'zod';
-import type { ApprovalView, Authorize, Caller, ClientEvent, OutcomeView, RunsService, RunView, SessionView } from './index.js';
+import type {
+  ApprovalView,
+  Authorize,
+  Caller,
+  ClientEvent,
+  OutcomeView,
+  RunsService,
+  RunView,
+  SessionView,
+  WaitingAnswerView,
+} from './index.js';
 import { anonymous, guardloopServer } from './index.js';
-import type { approvalSchema, clientEventSchema, outcomeSchema, runSchema, sessionSchema } from './schemas.js';
+import type { approvalSchema, clientEventSchema, outcomeSchema, runSchema, sessionSchema, waitingAnswerSchema } from './schemas.js';
 
 type Deep<T> = T extends readonly (infer E)[] ? readonly Deep<E>[] : T extends object ? { readonly [K in keyof T]: Deep<T[K]> } : T;
 type Fields<E> = E extends { readonly type: infer T } ? { readonly type: T; readonly fields: keyof E } : never;
@@ -23,6 +34,8 @@ expectTypeOf<keyof RunView>().toEqualTypeOf<keyof Described<typeof runSchema>>()
 expectTypeOf<keyof OutcomeView>().toEqualTypeOf<keyof Described<typeof outcomeSchema>>();
 expectTypeOf<keyof ApprovalView>().toEqualTypeOf<keyof Described<typeof approvalSchema>>();
 expectTypeOf<keyof SessionView>().toEqualTypeOf<keyof Described<typeof sessionSchema>>();
+expectTypeOf<WaitingAnswerView>().toExtend<Described<typeof waitingAnswerSchema>>();
+expectTypeOf<keyof WaitingAnswerView>().toEqualTypeOf<keyof Described<typeof waitingAnswerSchema>>();
 expectTypeOf<ClientEvent['type']>().toEqualTypeOf<Described<typeof clientEventSchema>['type']>();
 
 interface Person extends Caller {
@@ -38,6 +51,10 @@ guardloopServer({
   show: (caller) => (caller.role === 'boss' ? 'internal' : 'client'),
 });
 guardloopServer({ runs, agents: { desk: {} }, authenticate: anonymous() });
+declare const quarantine: QuarantineStore;
+guardloopServer({ runs, agents: { desk: {} }, authenticate: anonymous(), quarantine });
+// @ts-expect-error a store that gives nothing back
+guardloopServer({ runs, agents: { desk: {} }, authenticate: anonymous(), quarantine: { put: quarantine.put } });
 // @ts-expect-error nobody is let in by leaving it out
 guardloopServer({ runs, agents: { desk: {} } });
 // @ts-expect-error a caller has a name

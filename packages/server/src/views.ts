@@ -54,6 +54,19 @@ export interface ApprovalView {
   /** (system) */
   readonly owner?: string | undefined;
 }
+/** An answer that waits for a person, whom alone it is shown to: guardrails have not passed it. */
+export interface WaitingAnswerView {
+  /** The approval that is asked for it. */
+  readonly id: string;
+  /** Decide with it: what was seen is what is decided. */
+  readonly digest: string;
+  /** Its text, or the JSON of a structured answer. */
+  readonly text: string;
+  /** Empty where the run shows none. */
+  readonly reasoning: string;
+  /** Calls that it makes, which nobody has judged yet. `input` is missing where the arguments are no JSON. */
+  readonly calls: readonly { readonly name: string; readonly input?: JsonValue | undefined }[];
+}
 /** How a session stands; times are milliseconds since 1970. */
 export interface SessionView {
   readonly id: string;

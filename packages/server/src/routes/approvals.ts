@@ -7,9 +7,18 @@ import type { Call, Operation } from '../operation.js';
 import { json, operation } from '../operation.js';
 import { belongingOf, pageWithin, seenApproval } from '../own-records.js';
 import { Problem } from '../problem.js';
-import { approvalIdSchema, approvalSchema, approvalsPageSchema, approvalsQuerySchema, decidedSchema, decideSchema } from '../schemas.js';
+import {
+  approvalIdSchema,
+  approvalSchema,
+  approvalsPageSchema,
+  approvalsQuerySchema,
+  decidedSchema,
+  decideSchema,
+  waitingAnswerSchema,
+} from '../schemas.js';
 import { approvalView } from '../show.js';
 import type { ApprovalView } from '../views.js';
+import { waitingAnswer } from '../waiting-answer.js';
 
 export function approvalOperations<U extends Caller>(): readonly Operation<U>[] {
   const params = { approval: approvalIdSchema };
@@ -53,6 +62,16 @@ export function approvalOperations<U extends Caller>(): readonly Operation<U>[] 
         const decided = await decideFor(call, { id: call.params.approval ?? '', decision, digest });
         return decidedResponse(call, decided);
       },
+    }),
+    operation<U, z.ZodObject, z.ZodType>({
+      id: 'getWaitingAnswer',
+      method: 'GET',
+      path: '/approvals/{approval+}/answer',
+      summary: 'The answer that waits for this approval, of surface `output`: for who may decide it, while nobody has.',
+      params,
+      answers: { 200: { description: 'The answer. Guardrails have not passed it.', schema: waitingAnswerSchema } },
+      problems: [404, 410, 422, 501],
+      handle: async (call) => json(await waitingAnswer(call, call.params.approval ?? '')),
     }),
     operation<U, z.ZodObject, z.ZodType>({
       id: 'getApproval',
