@@ -1,6 +1,7 @@
 import type { Agent, Answer, Awaitable, RunOptions, StandardSchema } from '@guardloop/core';
 import { suggest } from '@guardloop/core/model';
 import { checkRunOptions } from './agent-options.js';
+import { placesOf } from './data-place.js';
 import { describe, invalid, isLine, OptionReader } from './read-options.js';
 import type { ApprovalTimes, RunInfo, SubmittedRun } from './types.js';
 
@@ -135,12 +136,9 @@ export async function checkData({ name, data: schema }: Registered, data: unknow
   if (schema === undefined) return data;
   const outcome = await schema['~standard'].validate(data);
   if (outcome.issues === undefined) return outcome.value;
-  const places = outcome.issues.map((issue) => {
-    const path = (issue as { readonly path?: readonly (PropertyKey | { readonly key: PropertyKey })[] }).path ?? [];
-    return ['data', ...path.map((step) => placeStep(typeof step === 'object' ? step.key : step))].join('.');
-  });
+  const places = placesOf(outcome.issues, { data, schema });
   return invalid(
-    `The data that was submitted for the agent ${name} does not fit its schema at ${[...new Set(places)].slice(0, 5).join(', ')}. Give data that fits.`,
+    `The data that was submitted for the agent ${name} does not fit its schema at ${places.slice(0, 5).join(', ')}. Give data that fits.`,
   );
 }
 
@@ -158,9 +156,6 @@ export function needsData({ data: schema }: Registered): boolean {
     return false;
   }
 }
-
-/** Keys of a record are content: only what reads like a field's name is told. */
-const placeStep = (step: PropertyKey): string => (typeof step === 'number' || /^[a-z_]{1,40}$/i.test(String(step)) ? String(step) : '*');
 
 const timeNames = ['remindAfterMs', 'onReminder', 'expireAfterMs', 'atExpiry'] as const;
 

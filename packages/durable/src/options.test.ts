@@ -119,6 +119,21 @@ describe('options', () => {
     expect(String(failure)).not.toContain('4711');
   });
 
+  it('data is told by names of its schema and places in lists, never by keys that were chosen with it', async () => {
+    const data = z.object({
+      'postal code': z.number(),
+      list: z.array(z.object({ line1: z.string() })),
+      notes: z.record(z.string(), z.number()),
+    });
+    const runs = open({ agents: { desk: durableAgent(desk, { data }) } });
+    const given = { 'postal code': 'x', list: [{ line1: 'fine' }, { line1: 5 }], notes: { annasmith: 'x', '7': 'x' } };
+    await expect(runs.submit('desk', 'Hi', { data: given })).rejects.toThrow(
+      'does not fit its schema at data["postal code"], data.list[1].line1, data.notes[*]. Give data that fits.',
+    );
+    const dates = open({ agents: { desk: durableAgent(desk, { data: z.object({ when: z.coerce.date() }) }) } });
+    await expect(dates.submit('desk', 'Hi', { data: { when: 'never' } })).rejects.toThrow('at data[*].');
+  });
+
   it.each([
     [{ leaseMs: 10 }, '`leaseMs` is 10'],
     [{ queues: ['mail'] }, 'Give a list of default'],
