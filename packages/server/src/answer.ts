@@ -35,6 +35,8 @@ export async function answer<U extends Caller>(request: Request, arrival: Arriva
   const detail = `What is taken stands in ${descriptionPath(request, made, settings)}, under \`${made.id}\`.`;
   const body = made.body === undefined ? undefined : fit(made.body, await bodyOf(request, made, settings), { kind: 'bad-body', detail });
   const query = made.query === undefined ? checkNoQuery(request) : fit(made.query, queryOf(request), { kind: 'bad-query', detail });
+  const leave = takePlace(caller, arrival);
+  let isOpen = false;
   const call: Call<U> = {
     settings,
     caller,
@@ -43,9 +45,17 @@ export async function answer<U extends Caller>(request: Request, arrival: Arriva
     params: checkParams(arrival),
     query,
     body,
-    stream: (make, headers) => openStream(make, { request, caller, arrival, headers }),
+    stream(make, headers = {}) {
+      // Nobody will read it.
+      if (request.method === 'HEAD')
+        return new Response(null, { headers: { 'content-type': 'text/event-stream; charset=utf-8', ...headers } });
+      isOpen = true;
+      return openStream(make, { settings, headers, onEnd: leave });
+    },
   };
-  const answered = made.handle(call);
+  const answered = made.handle(call).finally(() => {
+    if (!isOpen) leave();
+  });
   return within(answered, settings.timeoutMs, () => {
     // Nobody will read it: a stream would count as open until `maxStreamMs` are over.
     void answered.then((response) => response.body?.cancel()).catch(() => undefined);
@@ -123,32 +133,39 @@ function checkParams<U extends Caller>({ made, params }: Arrival<U>): Readonly<R
 }
 
 const streamsKey = ({ user, tenant }: Caller): string => JSON.stringify([tenant ?? null, user]);
+const isStreaming = ({ answers }: Pick<Operation, 'answers'>): boolean => Object.values(answers).some((form) => form.isStream);
 
-/** Before a run is started too: what is refused then has begun nothing. */
+/** Throws a problem where the caller has too many streams open. */
 function checkStreams<U extends Caller>(caller: U, { made, settings, streams }: Arrival<U>): void {
-  const isStream = Object.values(made.answers).some((form) => form.isStream);
-  if (isStream && (streams.get(streamsKey(caller)) ?? 0) >= settings.maxStreams)
+  if (isStreaming(made) && (streams.get(streamsKey(caller)) ?? 0) >= settings.maxStreams)
     throw new Problem('too-many', { detail: 'Too many streams are open.', headers: { 'retry-after': '5' } });
 }
 
-interface OpenStream<U extends Caller> {
-  readonly request: Request;
-  readonly caller: U;
-  readonly arrival: Arrival<U>;
-  readonly headers: Readonly<Record<string, string>> | undefined;
-}
-
-function openStream<U extends Caller>(
-  make: (signal: AbortSignal) => AsyncIterable<SseMessage>,
-  { request, caller, arrival, headers }: OpenStream<U>,
-): Response {
-  const { settings, streams } = arrival;
-  const { heartbeatMs, maxStreamMs, onError } = settings;
+/** Counts the stream before a run is started for it: what is refused has begun nothing. Gives what takes it from the count, once. */
+function takePlace<U extends Caller>(caller: U, arrival: Arrival<U>): () => void {
+  const { made, streams } = arrival;
+  if (!isStreaming(made)) return () => undefined;
   checkStreams(caller, arrival);
   const key = streamsKey(caller);
-  // Nobody will read it.
-  if (request.method === 'HEAD') return new Response(null, { headers: { 'content-type': 'text/event-stream; charset=utf-8', ...headers } });
   streams.set(key, (streams.get(key) ?? 0) + 1);
+  let isCounted = true;
+  return () => {
+    if (!isCounted) return;
+    isCounted = false;
+    const left = (streams.get(key) ?? 1) - 1;
+    if (left > 0) streams.set(key, left);
+    else streams.delete(key);
+  };
+}
+
+interface OpenStream {
+  readonly settings: Pick<Settings<Caller>, 'heartbeatMs' | 'maxStreamMs' | 'onError'>;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly onEnd: () => void;
+}
+
+function openStream(make: (signal: AbortSignal) => AsyncIterable<SseMessage>, { settings, headers, onEnd }: OpenStream): Response {
+  const { heartbeatMs, maxStreamMs, onError } = settings;
   async function* watched(signal: AbortSignal): AsyncGenerator<SseMessage> {
     try {
       yield* make(signal);
@@ -157,14 +174,5 @@ function openStream<U extends Caller>(
       throw new Error('The stream broke off.');
     }
   }
-  return sseResponse(watched, {
-    heartbeatMs,
-    maxMs: maxStreamMs,
-    headers,
-    onEnd: () => {
-      const left = (streams.get(key) ?? 1) - 1;
-      if (left > 0) streams.set(key, left);
-      else streams.delete(key);
-    },
-  });
+  return sseResponse(watched, { heartbeatMs, maxMs: maxStreamMs, headers, onEnd });
 }

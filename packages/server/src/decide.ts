@@ -18,11 +18,23 @@ export interface GivenDecision {
 export type Decided = Exclude<DecideOutcome, { readonly status: 'unknown' }>;
 
 /** Throws problems for what is not there, or not theirs to decide; all else is an outcome. */
-export async function decideFor<U extends Caller>(call: Call<U>, { id, decision, digest }: GivenDecision): Promise<Decided> {
-  const { settings, caller } = call;
+export async function decideFor<U extends Caller>(call: Call<U>, given: GivenDecision): Promise<Decided> {
+  await checkMayDecide(call, given);
+  return recordDecision(call, given);
+}
+
+/** Throws problems for what is not there, or not theirs to decide so. */
+export async function checkMayDecide<U extends Caller>(call: Call<U>, { id, decision }: GivenDecision): Promise<void> {
   const { record } = await seenApproval(call, id);
-  if (!(await mayCaller(settings.authorize, { action: 'approval.decide', approval: record, decision }, caller)))
+  if (!(await mayCaller(call.settings.authorize, { action: 'approval.decide', approval: record, decision }, call.caller)))
     throw new Problem('not-allowed', { detail: 'Somebody else has to decide this.' });
+}
+
+/** Of a caller who may. */
+export async function recordDecision<U extends Caller>(
+  { settings, caller }: Call<U>,
+  { id, decision, digest }: GivenDecision,
+): Promise<Decided> {
   const outcome = await settings.runs.approvals.decide(id, decision, { by: caller.user, digest }).catch(formFault);
   if (outcome.status === 'unknown') throw new Problem('not-found');
   return outcome;

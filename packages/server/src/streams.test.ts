@@ -2,6 +2,7 @@ import type { Socket } from 'node:net';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { allow, asTool, defineAgent, defineGuardrail, defineTool, deny } from '@guardloop/core';
+import { durableAgent } from '@guardloop/durable';
 import { callTool, say, scriptedModel } from '@guardloop/testing';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
@@ -223,7 +224,9 @@ describe('a stream of a run', () => {
       const run = await (await scene.as('anna', '/v1/runs', { body: { agent: 'slow', input: 'Go.' } })).json();
       const path = `/v1/runs/${run.id}/events`;
       const controllers = [new AbortController(), new AbortController()];
-      for (const { signal } of controllers) expect((await scene.as('anna', path, { signal })).status).toBe(200);
+      // Kept to the end: a response that nobody holds is cancelled when it is collected.
+      const open = await Promise.all(controllers.map(({ signal }) => scene.as('anna', path, { signal })));
+      expect(open.map(({ status }) => status)).toEqual([200, 200]);
       expect((await scene.as('anna', path, { method: 'HEAD' })).status).toBe(429);
       expect((await scene.as('anna', path)).status).toBe(429);
       expect((await scene.as('anna', '/v1/runs/stream', { body: { agent: 'slow', input: 'Go.' } })).status).toBe(429);
@@ -236,8 +239,37 @@ describe('a stream of a run', () => {
         return status;
       };
       await expect.poll(again, { timeout: 15_000, interval: 50 }).toBe(200);
+      controllers[1]?.abort();
+      await Promise.allSettled(open.map((response) => response.text()));
     } finally {
       hold.open();
+      await scene.close();
+    }
+  });
+
+  it('counts before its run is begun: of many at once those that are refused begin nothing', async () => {
+    const hold = gate();
+    const desk = defineAgent({ name: 'desk', instructions: '', model: scriptedModel([say('Done.')]) });
+    const data = async () => {
+      await hold.opened;
+      return {};
+    };
+    const agents = { desk: durableAgent(desk, { data: z.object({}) }) };
+    const scene = await openScene(agents, { maxStreams: 1, agents: { desk: { data } } });
+    try {
+      const body = { agent: 'desk', input: 'Go.' };
+      const coming = [1, 2, 3].map(() => scene.as('anna', '/v1/runs/stream', { body }));
+      const refused = await Promise.any(coming);
+      expect(refused.status).toBe(429);
+      hold.open();
+      const responses = await Promise.all(coming);
+      expect(responses.map(({ status }) => status).sort()).toEqual([200, 429, 429]);
+      expect((await scene.store.runs.list()).items).toHaveLength(1);
+      for (const response of responses) await response.text();
+      // What was refused, or is no stream in the end, counts no more.
+      expect((await scene.as('anna', '/v1/runs/stream', { body: { agent: 'nobody', input: 'Go.' } })).status).toBe(404);
+      expect((await scene.as('anna', '/v1/runs/stream', { body })).status).toBe(200);
+    } finally {
       await scene.close();
     }
   });

@@ -3,6 +3,7 @@ import type { CallApproval, ToolCall, ToolEndEvent } from '@guardloop/core';
 import type { DurableEvent } from '@guardloop/durable';
 import type { RunOutcome, Show } from '../show.js';
 import { outcomeView, showsContent, showsTool } from '../show.js';
+import type { OutcomeView } from '../views.js';
 import { seenId } from './answers.js';
 import type { EndedCall } from './front-end-tools.js';
 import { callKey, FrontEndCalls, isFrontEndCall, showsEnd } from './front-end-tools.js';
@@ -21,6 +22,8 @@ export interface AgUiRun {
   /** Our run. */
   readonly root: string;
   readonly show: Show;
+  /** The client answers interrupts with this leg. It keeps them, and says nothing new, until a leg has finished without an error. */
+  readonly isAnswer?: boolean | undefined;
   /** What the client sent of the conversation, to give it back when text is taken back. It is theirs, and is used for nothing else. */
   readonly history?: readonly { readonly id: string }[] | undefined;
   /** Ids of calls, and of calls whose results the client has: it is not told of them again. */
@@ -252,14 +255,24 @@ export class AgUiTranslator implements Translator<AgUiEvent> {
         return [finished('cancelled')];
       // The reply has come as text.
       case 'blocked':
-        return outcome.reply === undefined ? [error('blocked', 'This was refused.')] : [finished('success')];
+        return outcome.reply === undefined ? this.#broken(result, 'This was refused.') : [finished('success')];
       case 'exhausted':
-        return outcome.text === undefined ? [error('exhausted', 'The run came to no end in its limits.')] : [finished('success')];
+        return outcome.text === undefined ? this.#broken(result, 'The run came to no end in its limits.') : [finished('success')];
       case 'failed':
-        return [error('failed', show.system === true ? (outcome.error?.message ?? 'The run failed.') : 'The run failed.')];
+        return this.#broken(result, show.system === true ? (outcome.error?.message ?? 'The run failed.') : 'The run failed.');
       default:
         return outcome.status satisfies never;
     }
+  }
+
+  #broken(result: OutcomeView, message: string): readonly AgUiEvent[] {
+    const { threadId, runId, isAnswer } = this.#run;
+    const code = result.status;
+    if (isAnswer !== true) return [{ type: 'RUN_ERROR', code, message }];
+    return [
+      { type: 'CUSTOM', name: 'guardloop.run.error', value: { code, message } },
+      { type: 'RUN_FINISHED', threadId, runId, result },
+    ];
   }
 }
 
@@ -267,4 +280,3 @@ const contentOf = ({ content, status }: ToolEndEvent, isShown: boolean): string 
   if (!isShown) return JSON.stringify({ status });
   return typeof content === 'string' ? content : JSON.stringify(content);
 };
-const error = (code: string, message: string): AgUiEvent => ({ type: 'RUN_ERROR', code, message });

@@ -72,7 +72,7 @@ const payloadSchema = z.looseObject({
 /** The client's answers to interrupts. Anything but a clear yes is a no. */
 export function agUiAnswers({ resume = [] }: RunAgentInput): readonly FrontEndAnswer[] {
   return resume.map(({ interruptId: seen, status, payload }) => {
-    if (status === 'cancelled') return { seen, decision: { reject: '' } };
+    if (status === 'cancelled') return { seen, decision: { reject: '' }, isWithdrawn: true };
     const given = payloadSchema.safeParse(payload);
     if (!given.success)
       throw new Problem('bad-body', { errors: [{ path: 'resume.payload', expected: '{ approved, reason?, editedArgs? }' }] });

@@ -33,8 +33,15 @@ export function agUiOperations<U extends Caller>(): readonly Operation<U>[] {
         const answers = [...agUiAnswers(body), ...agUiResults(body, call.settings)];
         const leg = answers.length === 0 ? await begun(call, body) : await resumed(call, body, answers);
         const { threadId, runId: legId, messages } = body;
-        const known = agUiKnown(body);
-        const make = new AgUiTranslator({ threadId, runId: legId, root: leg.run, show: call.show, history: messages, known });
+        const make = new AgUiTranslator({
+          threadId,
+          runId: legId,
+          root: leg.run,
+          show: call.show,
+          isAnswer: body.resume !== undefined,
+          history: messages,
+          known: agUiKnown(body),
+        });
         return call.stream(
           async function* (signal) {
             for await (const piece of legOf(call, leg, { make, signal })) yield { data: JSON.stringify(piece) };

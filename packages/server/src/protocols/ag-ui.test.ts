@@ -62,6 +62,13 @@ const mute = defineAgent({
   model: scriptedModel([say('evil')]),
   guardrails: [defineGuardrail({ name: 'wall', on: ['output'], check: () => halt('the wall has a gap at 7') })],
 });
+const spender = defineAgent({
+  name: 'spender',
+  instructions: '',
+  model: scriptedModel([callTool('pay', { to: 'shop', cents: 500 }), say('evil')]),
+  tools: [pay],
+  guardrails: [defineGuardrail({ name: 'wall', on: ['output'], check: () => halt('never') })],
+});
 const broken = defineAgent({
   name: 'broken',
   instructions: '',
@@ -177,7 +184,8 @@ describe('a client of AG-UI', () => {
       ]);
       expect(agent.pendingInterrupts).toEqual([]);
       expect(paid.slice(before)).toEqual([500]);
-      await expect(forged.runAgent({ resume: [{ interruptId: interrupt?.id ?? '', status: 'cancelled' }] })).rejects.toThrow(/409|410/);
+      const no = { interruptId: interrupt?.id ?? '', status: 'resolved' as const, payload: { approved: false } };
+      await expect(forged.runAgent({ resume: [no] })).rejects.toThrow(/409|410/);
     }));
 
   it('edits, and says no', () =>
@@ -232,6 +240,52 @@ describe('a client of AG-UI', () => {
         expect(errors).toMatchObject([{ code }]);
         expect(JSON.stringify(errors)).not.toMatch(/wall|gap|hunter2/);
       }
+    }));
+
+  it('goes on in its conversation where a run is refused after its answer', async () => {
+    const scene = await openScene({ spender }, { protocols: ['ag-ui'] });
+    try {
+      const agent = client(scene, 'spender');
+      agent.addMessage(said('Pay.'));
+      await agent.runAgent();
+      const resume = agent.pendingInterrupts.map(({ id }) => ({
+        interruptId: id,
+        status: 'resolved' as const,
+        payload: { approved: true },
+      }));
+      const told: unknown[] = [];
+      const subscription = agent.subscribe({ onCustomEvent: ({ event }) => void told.push([event.name, event.value]) });
+      expect((await agent.runAgent({ resume })).result).toEqual({ status: 'blocked' });
+      subscription.unsubscribe();
+      expect(told).toEqual([['guardloop.run.error', { code: 'blocked', message: 'This was refused.' }]]);
+      agent.addMessage(said('And now?'));
+      await agent.runAgent();
+      expect(agent.pendingInterrupts).toHaveLength(1);
+    } finally {
+      await scene.close();
+    }
+  });
+
+  it('lets go of a question that others have settled, and goes on in its conversation', () =>
+    withScene(async (scene) => {
+      const agent = client(scene, 'clerk');
+      agent.addMessage(said('Pay.'));
+      await agent.runAgent();
+      const [{ id: interruptId = '' } = {}] = agent.pendingInterrupts;
+      const { items } = await scene.store.approvals.list();
+      await scene.runs.approvals.decide(items[0]?.id ?? '', { reject: 'Too late.' }, { by: 'clock' });
+      await scene.settled(items[0]?.run ?? '');
+      const yes = { interruptId, status: 'resolved' as const, payload: { approved: true } };
+      await expect(agent.runAgent({ resume: [yes] })).rejects.toThrow(/409/);
+      const before = paid.length;
+      expect(textsOf(await agent.runAgent({ resume: [{ interruptId, status: 'cancelled' }] }))).toEqual([
+        ['tool', '{"status":"rejected"}'],
+        ['assistant', 'Settled.'],
+      ]);
+      expect(paid).toHaveLength(before);
+      agent.addMessage(said('Pay again.'));
+      await agent.runAgent();
+      expect(agent.pendingInterrupts).toHaveLength(1);
     }));
 
   it('finds the same run under the same run id', () =>

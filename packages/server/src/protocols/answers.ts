@@ -1,10 +1,11 @@
 // What front ends answer: approvals, and results of tools that they run. Each becomes the decision of what was asked, once.
 import type { Decision, JsonValue } from '@guardloop/core';
+import { canonicalJson } from '@guardloop/core';
 import type { ApprovalRecord } from '@guardloop/store';
 import type { Caller } from '../caller.js';
 import { mayCaller } from '../caller.js';
 import type { Decided } from '../decide.js';
-import { decideFor } from '../decide.js';
+import { recordDecision } from '../decide.js';
 import type { Call } from '../operation.js';
 import { seenApproval } from '../own-records.js';
 import { Problem } from '../problem.js';
@@ -27,6 +28,8 @@ export interface FrontEndAnswer {
   readonly decision: Decision;
   /** It came as the result of a call: only a tool that the front end runs has one. */
   readonly isResult?: true | undefined;
+  /** A client that lets go of the question instead of answering it: where that is settled already, it is no fault, and changes nothing. */
+  readonly isWithdrawn?: true | undefined;
 }
 
 interface Found extends FrontEndAnswer {
@@ -37,8 +40,8 @@ interface Found extends FrontEndAnswer {
 
 /**
  * Records the answers; none of them where one answers what was not asked, is not theirs to answer, too late, or twice. They must all be of
- * one run of this session. Gives the run that goes on, from where it does. Throws problems; an answer that was recorded before, the same,
- * is no fault.
+ * one run of this session. Gives the leg in which the run goes on. Throws problems; an answer that was recorded before, the same, is no
+ * fault.
  */
 export async function decideAll<U extends Caller>(call: Call<U>, session: string, answers: readonly FrontEndAnswer[]): Promise<Leg> {
   const found: Found[] = [];
@@ -52,12 +55,14 @@ export async function decideAll<U extends Caller>(call: Call<U>, session: string
   const wanted = found.some(isFresh) ? found.filter((one) => isFresh(one) || one.isResult !== true) : found;
   const [first] = wanted;
   if (first === undefined) throw new Problem('bad-body', { detail: 'Nothing is answered.' });
-  const agreed = new Set<string>();
-  for (const one of wanted) if (isYesToCall(one)) agreed.add(one.id);
-  const before = await call.settings.runs.store.sessions.get(session);
-  let isNew = false;
-  for (const one of wanted) if (!agreed.has(one.id)) isNew = (await record(call, one)) || isNew;
-  return { run: first.record.run, answered: new Set(wanted.map(({ id }) => id)), agreed, ...(isNew ? { after: before?.events ?? 0 } : {}) };
+  const agreed = new Set(wanted.filter(isYesToCall).map(({ id }) => id));
+  const open: Found[] = [];
+  for (const one of wanted) if (!agreed.has(one.id) && !(await isSettled(call, one))) open.push(one);
+  for (const one of open) {
+    const decided = await recordDecision(call, one);
+    if (one.isWithdrawn !== true) refuseUndone(decided);
+  }
+  return { run: first.record.run, answered: new Set(wanted.map(({ id }) => id)), agreed };
 }
 
 /** The run has not taken an answer up. */
@@ -75,6 +80,7 @@ async function find<U extends Caller>(call: Call<U>, session: string, answer: Fr
     });
   if (record.approval.digest !== read.digest)
     throw new Problem('altered', { detail: 'Another input is asked about, or none: answer what is asked now.' });
+  if (answer.isWithdrawn === true && record.state !== 'open') return { ...answer, ...read, record };
   if (!(await mayCaller(settings.authorize, { action: 'approval.decide', approval: record, decision: answer.decision }, caller)))
     throw new Problem('not-allowed', { detail: 'Somebody else has to decide this.' });
   if (record.state === 'open' && record.expiresAt !== undefined && record.expiresAt <= Date.now()) throw tooLate('expired');
@@ -89,16 +95,19 @@ function isYesToCall({ isResult, decision, record }: Found): boolean {
   return true;
 }
 
-/** False: it was recorded before. */
-async function record<U extends Caller>(call: Call<U>, one: Found): Promise<boolean> {
-  const { decision, isResult } = one;
-  if (isResult === true && one.record.state === 'resolved' && typeof decision === 'object' && 'result' in decision) {
-    if (await isTakenResult(call, one.record, decision.result as JsonValue)) return false;
-    throw answeredBefore();
-  }
-  const decided = await decideFor(call, one);
-  refuseUndone(decided);
-  return decided.status === 'recorded';
+/**
+ * Whether nothing is left to record, before any answer is: throws the problem with one that comes too late. What happens meanwhile, and
+ * what the store alone can tell, is refused when it is recorded.
+ */
+async function isSettled<U extends Caller>(call: Call<U>, { record, decision, isResult, isWithdrawn }: Found): Promise<boolean> {
+  const { state, decision: before } = record;
+  if (state === 'open') return false;
+  if (isWithdrawn === true) return true;
+  if (state === 'void') throw tooLate('void');
+  if (isResult === true && state === 'resolved' && typeof decision === 'object' && 'result' in decision) {
+    if (await isTakenResult(call, record, decision.result as JsonValue)) return true;
+  } else if (before !== undefined && canonicalJson(before as JsonValue) === canonicalJson(decision as JsonValue)) return false;
+  throw answeredBefore();
 }
 
 function refuseUndone(decided: Decided): void {

@@ -6,6 +6,7 @@ import type { Caller } from '../caller.js';
 import { mayCaller } from '../caller.js';
 import type { Call } from '../operation.js';
 import { outcomeOf } from '../outcome.js';
+import { stanceOf } from '../run-stream.js';
 import type { RunOutcome } from '../show.js';
 import { isFrontEndCall, needsYes } from './front-end-tools.js';
 
@@ -32,29 +33,35 @@ export interface Translator<T> {
 /** A run, and from where the front end is told of it. */
 export interface Leg {
   readonly run: string;
-  /** The last event of its session that the front end knows of. */
-  readonly after?: number | undefined;
-  /** Approvals that this leg answers. Without `after` they were answered before: it begins where the run took them up. */
+  /** Approvals that this leg answers: the front end knows what came before. */
   readonly answered?: ReadonlySet<string> | undefined;
   /** Of these, calls that the front end has its person's yes to run. */
   readonly agreed?: ReadonlySet<string> | undefined;
 }
 
-/** One leg of a run in a protocol, until it ends, or waits for people. */
+/**
+ * One leg of a run in a protocol: from its beginning, or from where it went on after it had asked what is answered, until it ends, or waits
+ * for people. The same answers again are the same leg again.
+ */
 export async function* legOf<T, U extends Caller>(
   call: Call<U>,
   leg: Leg,
   { make, signal }: { readonly make: Translator<T>; readonly signal: AbortSignal },
 ): AsyncGenerator<T> {
   const { runs } = call.settings;
-  const { run } = leg;
+  const { run, answered = new Set() } = leg;
   yield* make.start();
-  const isNew = beginning(leg);
+  const asked = new Set(answered);
+  const stance = stanceOf(call, run);
+  let isNew = asked.size === 0;
   // From the beginning: what was told in earlier legs is known again, and not told again.
   for await (const { event } of runs.events(run, { until: 'wait', signal })) {
-    const isTold = isNew(event);
+    if (event.type === 'approval.request') asked.delete(event.approval.id);
+    isNew ||= asked.size === 0 && goesOn(event, { run, answered, user: call.caller.user });
+    // Which tool an agent used as a tool wants to call stands in the question alone.
+    if (event.type === 'approval.request' && event.run !== run && (await stance.approval(event.approval.id)) === undefined) continue;
     const pieces = make.on(event);
-    if (isTold) yield* pieces;
+    if (isNew) yield* pieces;
     if (event.type === 'run.end' && event.run === run) return;
   }
   if (signal.aborted) return;
@@ -64,14 +71,14 @@ export async function* legOf<T, U extends Caller>(
   else if (result.status === 'interrupted') yield* make.wait(await askedOf(call, result.approvals, leg));
 }
 
-/** Tells of one event after the other whether it is of this leg. The same answers again begin at the same place: nothing is missed. */
-function beginning({ after, answered }: Leg): (event: DurableEvent) => boolean {
-  let isNew = after === undefined && answered === undefined;
-  return (event) => {
-    if (after !== undefined) isNew ||= 'seq' in event && event.seq > after;
-    else isNew ||= event.type === 'approval.resolve' && answered?.has(event.id) === true;
-    return isNew;
-  };
+/** What comes first of a new leg: an answer of it, a decision of somebody else, or an end without any. */
+function goesOn(
+  event: DurableEvent,
+  { run, answered, user }: { readonly run: string; readonly answered: ReadonlySet<string>; readonly user: string },
+): boolean {
+  if (event.type === 'run.end') return event.run === run;
+  if (event.type !== 'approval.resolve' || event.byStanding !== undefined) return false;
+  return answered.has(event.id) || event.decidedBy !== user;
 }
 
 async function askedOf<U extends Caller>(
