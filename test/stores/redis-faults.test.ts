@@ -6,7 +6,7 @@ import type { Store } from '@guardloop/store';
 import type { RedisStoreOptions } from '@guardloop/store-redis';
 import { redisStore } from '@guardloop/store-redis';
 import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
-import { Redis } from 'ioredis';
+import { Cluster, Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import type { RedisServer } from '../servers/redis.js';
 import { redisMissing, skipsRedis, startRedis } from '../servers/redis.js';
@@ -337,6 +337,27 @@ describe.skipIf(skipsRedis)(redisMissing ?? 'Redis and its faults', () => {
 });
 
 describe('redisStore', () => {
+  it('refuses a client of a cluster, and says why', () => {
+    const client = new Cluster([], { lazyConnect: true });
+    expect(() => redisStore({ client } as never)).toThrow(/client of a Redis Cluster.*one hash slot.*several stores/);
+    client.disconnect();
+  });
+
+  it.skipIf(skipsRedis)('says why where the address is that of a node which does not hold its slot', async () => {
+    const server = await startRedis({ settings: { 'cluster-enabled': 'yes' } });
+    const store = open({ url: server.url, patienceMs: 200 });
+    try {
+      await expect(store.append('s', [event(1, 'private')], 0)).rejects.toMatchObject({
+        code: 'STORE_FAILED',
+        isRetryable: false,
+        message: expect.stringMatching(/node of a Redis Cluster.*CLUSTERDOWN.*one hash slot/),
+      });
+    } finally {
+      await store.close();
+      await server.remove();
+    }
+  });
+
   it('checks its options', () => {
     const wrong = [
       { uri: 'redis://x' },

@@ -242,6 +242,12 @@ function told(error: unknown): GuardloopError {
       });
     case 'READONLY':
       return failed('This Redis is a replica and takes no writes; nothing was stored. Connect to the primary.', { isRetryable: true });
+    case 'MOVED':
+    case 'CLUSTERDOWN':
+      return failed(
+        `The server is a node of a Redis Cluster that does not hold this store's hash slot (${code}); nothing was stored. All keys of a store have one hash slot, since one script changes a session and its places in lists together: connect to the node that has it, or better to a server without a cluster.`,
+        { isRetryable: false },
+      );
     case 'LOADING':
     case 'BUSY':
     case 'TRYAGAIN':

@@ -123,11 +123,13 @@ function readOptions(options: RedisStoreOptions) {
   if (url !== undefined && client !== undefined) throw optionFault(where, '`url` and `client` were given. Give one of them.');
   if (url !== undefined && !/^rediss?:\/\//.test(String(url)))
     throw optionFault(where, '`url` does not begin with redis:// or rediss://. Give the address of the server so.');
-  if (client !== undefined && (client === null || client.isCluster || typeof client.duplicate !== 'function'))
+  if (client?.isCluster)
     throw optionFault(
       where,
-      '`client` is no client of one server. Give a Redis of ioredis: lists and claims need all sessions on one server; use several stores to divide them.',
+      '`client` is a client of a Redis Cluster. Give a Redis of ioredis for one server: one script changes a session and its places in lists together, so all keys of a store have one hash slot, which one node holds. To divide sessions over servers, use several stores.',
     );
+  if (client !== undefined && (client === null || typeof client.duplicate !== 'function'))
+    throw optionFault(where, '`client` is no client of a server. Give a Redis of ioredis, or leave it out.');
   if (typeof prefix !== 'string' || !/^[\w.:-]{1,100}$/.test(prefix))
     throw optionFault(where, '`prefix` is no text of 1 to 100 letters, digits, ., :, _ and -. Leave it out for `guardloop`.');
   checkTtl(ttlMs);
