@@ -20,6 +20,7 @@ const scene = makeScene(config.files, places, config.chargeMs);
 
 if (does.kind === 'plain') {
   await takeOn(store, scene, does);
+  await places.settled();
   await store.close();
 } else {
   const engine = await openEngine(does.engine);

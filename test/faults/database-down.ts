@@ -11,14 +11,14 @@ import { judge } from './verdict.js';
 /** Each time it is stopped once a process has come to one of these places. */
 const places = [
   'claim#1 after',
-  'append#2 before',
-  'append#4 before',
+  'append model.start#1 before',
+  'append model.end#1 before',
   'tool charge#1 before',
   'tool mail#1 effect',
-  'append#10 before',
-  'record#1 before',
+  'append handoff#1 before',
+  'record waiting#1 before',
   'tool refund#1 before',
-  'append#18 before',
+  'append run.end#1 before',
 ];
 
 /** `patienceMs`: of the worker's store. A stop takes longer or shorter than that. */

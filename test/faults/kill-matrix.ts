@@ -20,6 +20,7 @@ export interface MatrixOptions {
 }
 
 const atOnce = 3;
+const mostDraws = 5;
 export const seed = 20_261;
 
 export async function killMatrix(options: MatrixOptions): Promise<readonly Row[]> {
@@ -49,16 +50,14 @@ async function matrixOn(field: Field, { isPlain = false, most, pairs = 0 }: Matr
   const rows = [row({ fault: 'kill -9, one', where, tried: singles, note: `of ${known.length} places, ${seconds(began)}` })];
   if (pairs > 0) {
     const began = performance.now();
-    const tries = await samplePairs(singles, pairs, field);
-    const struck = await strikeAll(strikeRun, undisturbed, tries);
-    const beforeEnd = struck.filter(({ died }) => died === 2).length;
+    const struck = await strikePairs(strikeRun, undisturbed, {
+      field,
+      singles,
+      count: pairs,
+      end: isPlain ? 'append run.end#1 before' : 'record ended#1 before',
+    });
     rows.push(
-      row({
-        fault: 'kill -9, two in a row',
-        where,
-        tried: struck,
-        note: `${beforeEnd} killed in recovery, seed ${seed}, ${seconds(began)}`,
-      }),
+      row({ fault: 'kill -9, two in a row', where, tried: struck, note: `the second in recovery, seed ${seed}, ${seconds(began)}` }),
     );
   }
   return rows;
@@ -66,6 +65,8 @@ async function matrixOn(field: Field, { isPlain = false, most, pairs = 0 }: Matr
 
 interface Tried {
   readonly strikes: readonly Strike[];
+  /** Where it was struck. */
+  readonly name: string;
   readonly died: number;
   readonly flaws: readonly string[];
   /** Places of the process that took over. */
@@ -73,49 +74,82 @@ interface Tried {
 }
 
 function strikeAll(strikeRun: (wanted: Try) => Promise<Struck>, undisturbed: Struck, tries: readonly Try[]): Promise<readonly Tried[]> {
-  return forAll(tries, atOnce, async (wanted): Promise<Tried> => {
-    try {
-      const struck = await strikeRun(wanted);
-      const flaws = judge(struck, undisturbed);
-      return { strikes: wanted.strikes, died: struck.strikes, flaws, recovery: struck.places[1] ?? [] };
-    } catch (thrown) {
-      return { strikes: wanted.strikes, died: 0, flaws: [thrown instanceof Error ? thrown.message : String(thrown)], recovery: [] };
-    }
-  });
+  return forAll(tries, atOnce, (wanted) => strikeOne(strikeRun, undisturbed, wanted));
+}
+
+async function strikeOne(strikeRun: (wanted: Try) => Promise<Struck>, undisturbed: Struck, wanted: Try): Promise<Tried> {
+  const { strikes } = wanted;
+  try {
+    const struck = await strikeRun(wanted);
+    const { places, killed } = struck;
+    const name = strikes
+      .map(({ at }, index) => (typeof at === 'string' ? at : (places[killed[index] ?? -1]?.at(-1) ?? 'nowhere')))
+      .join(', then ');
+    return {
+      strikes,
+      name,
+      died: killed.length,
+      flaws: judge(struck, undisturbed),
+      recovery: places[(killed[0] ?? places.length) + 1] ?? [],
+    };
+  } catch (thrown) {
+    const flaws = [thrown instanceof Error ? thrown.message : String(thrown)];
+    return { strikes, name: strikes.map(({ at }) => at).join(', then '), died: 0, flaws, recovery: [] };
+  }
 }
 
 function row({ fault, where, tried, note }: Pick<Row, 'fault' | 'where' | 'note'> & { readonly tried: readonly Tried[] }): Row {
-  const failures = tried.flatMap(({ strikes, flaws }) =>
-    flaws.length === 0 ? [] : [`${strikes.map(({ at }) => at).join(', then ')}: ${flaws.join('; ')}`],
-  );
-  // How events come together in appends is a matter of time, so that the last of them may not be there. Not many of them: one of a few.
-  const names = tried.flatMap(({ strikes, died, flaws }) =>
-    died === 0 && flaws.length === 0 ? [strikes.map(({ at }) => at).join(', then ')] : [],
-  );
-  const missed = names.length;
-  if (missed > Math.max(1, tried.length / 10)) failures.push(`${missed} places were not reached: ${names.join('; ')}`);
-  return { fault, where, tried: tried.length, failures, note: missed > 0 ? `${note}, not reached: ${names.join('; ')}` : note };
+  const failures = tried.flatMap(({ strikes, name, died, flaws }) => {
+    const missed = flaws.length === 0 && died < strikes.length ? ['its place was not reached'] : flaws;
+    return missed.length === 0 ? [] : [`${name}: ${missed.join('; ')}`];
+  });
+  return { fault, where, tried: tried.length, failures, note };
 }
 
 /** In the middle of an append the signal comes from another thread, up to two milliseconds later. */
 function strikeAt(at: string): Strike {
   if (!(at.startsWith('append') && at.endsWith('inside'))) return { at, signal: 'SIGKILL' };
-  const random = randomOf(Number(/\d+/.exec(at)?.[0] ?? 1) + seed);
+  const random = randomOf([...at].reduce((sum, char) => (sum * 31 + char.charCodeAt(0)) % 1_000_003, seed));
   return { at: at.replace('inside', 'before'), signal: 'SIGKILL', afterMs: 0.05 + random() * 2 };
 }
 
-/** A second kill at a place to which the recovery from the first one came. */
-async function samplePairs(singles: readonly Tried[], count: number, field: Field): Promise<readonly Try[]> {
+interface Pairs {
+  readonly field: Field;
+  readonly singles: readonly Tried[];
+  readonly count: number;
+  /** The last place of every process that ends the run. */
+  readonly end: string;
+}
+
+/**
+ * A second kill in the recovery from the first one. What a process that recovers comes to depends on what was under way, so that the second
+ * place is told by its number: one that the recovery from the single kill came to, or the run's end, where this recovery is a shorter one.
+ */
+async function strikePairs(
+  strikeRun: (wanted: Try) => Promise<Struck>,
+  undisturbed: Struck,
+  { field, singles, count, end }: Pairs,
+): Promise<readonly Tried[]> {
   const random = randomOf(seed);
-  const pick = <T>(items: readonly T[]): T | undefined => items[Math.floor(random() * items.length)];
+  const upTo = (most: number): number => Math.floor(random() * most);
   const usable = singles.filter(({ died, recovery }) => died > 0 && recovery.length > 0);
-  const tries: Try[] = [];
-  for (let index = 0; index < count; index += 1) {
-    const first = pick(usable);
-    const second = pick(first?.recovery ?? []);
-    if (first?.strikes[0] && second) tries.push({ field, name: `pair-${index}`, strikes: [first.strikes[0], strikeAt(second)] });
-  }
-  return tries;
+  const draw = (): readonly Strike[] => {
+    const single = usable[upTo(usable.length)];
+    if (single === undefined) throw new Error('No process recovered after a kill.');
+    const at = 1 + upTo(single.recovery.length);
+    const isLater = random() < 0.25;
+    const afterMs = 0.05 + random() * 2;
+    return [...single.strikes, { at, atLatest: end, signal: 'SIGKILL', ...(isLater ? { afterMs } : {}) }];
+  };
+  const drawn = Array.from({ length: count }, () => Array.from({ length: mostDraws }, draw));
+  return forAll(drawn, atOnce, async (draws, index): Promise<Tried> => {
+    for (const [number, strikes] of draws.entries()) {
+      const struck = await strikeOne(strikeRun, undisturbed, { field, name: `pair-${index}-${number}`, strikes });
+      // A kill in the middle of the last append may leave nothing to recover: this is no pair.
+      if (struck.died !== 1 || struck.recovery.length > 0) return struck;
+    }
+    throw new Error(`${mostDraws} kills left nothing to recover.`);
+  });
 }
 
 /** At most `most` of them, evenly over the list. */

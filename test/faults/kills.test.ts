@@ -31,7 +31,7 @@ describe('S214: a process that is killed with -9', () => {
     ['in an answer of the model', 'model triage#1 inside', 0],
     ['before the effect of a tool, which is answered by a person', 'tool charge#1 inside', 1],
     ['behind the effect of a tool, which is not made again', 'tool mail#1 effect', 1],
-    ['before the end is noted in the record', 'record#1 before', 0],
+    ['before the end is noted in the record', 'record ended#1 before', 0],
   ])('leaves a durable run that another worker ends alike: %s', { timeout: 120_000 }, async (_, at, questions) => {
     const struck = await strikeWorkers({ field, name: `worker-${at.replace(/\W/g, '-')}`, strikes: [{ at, signal: 'SIGKILL' }] });
     expect(struck.strikes).toBe(1);
@@ -40,7 +40,7 @@ describe('S214: a process that is killed with -9', () => {
   });
 
   it.each([
-    ['before it is asked anything', 'append#1 after'],
+    ['before it is asked anything', 'append run.start#1 after'],
     ['behind an effect', 'tool charge#1 effect'],
   ])('leaves a run that resume ends alike: %s', { timeout: 120_000 }, async (_, at) => {
     const struck = await strikePlain({ field, name: `plain-${at.replace(/\W/g, '-')}`, strikes: [{ at, signal: 'SIGKILL' }] });
@@ -50,13 +50,13 @@ describe('S214: a process that is killed with -9', () => {
 
   it('that is frozen where a tool was about to start makes no effect when it wakes', { timeout: 120_000 }, async () => {
     const strike = { at: 'start charge#1 stored', signal: 'SIGSTOP' } as const;
-    expect(await freeze({ field, name: 'frozen', strike, undisturbed })).toEqual({ flaws: [], heldLock: false, isMissed: false });
+    expect(await freeze({ field, name: 'frozen', strike, undisturbed })).toEqual({ flaws: [], heldLock: false });
   });
 
   it('is killed in recovery too', { timeout: 120_000 }, async () => {
     const strikes = [
       { at: 'tool charge#1 effect', signal: 'SIGKILL' },
-      { at: 'append#1 after', signal: 'SIGKILL' },
+      { at: 'append run.resume#1 after', signal: 'SIGKILL' },
     ] as const;
     const struck = await strikeWorkers({ field, name: 'twice', strikes });
     expect(struck.strikes).toBe(2);

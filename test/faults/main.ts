@@ -60,7 +60,11 @@ const faults: readonly Fault[] = [
   { name: 'frozen-sqlite', all: () => frozenWorkers('sqlite'), ci: () => frozenWorkers('sqlite', 6) },
   { name: 'frozen-postgres', needs: postgres, all: () => frozenWorkers('postgres') },
   { name: 'frozen-redis', needs: ['redis'], all: () => frozenWorkers('redis', 12) },
-  { name: 'takeover-sqlite', all: () => takeover({ store: 'sqlite', times: 5 }), ci: () => takeover({ store: 'sqlite', times: 1 }) },
+  {
+    name: 'takeover-sqlite',
+    all: () => takeover({ store: 'sqlite', times: 5 }),
+    ci: () => takeover({ store: 'sqlite', times: 1, mostMs: 60_000 }),
+  },
   { name: 'takeover-postgres', needs: postgres, all: () => takeover({ store: 'postgres', times: 5 }) },
   { name: 'takeover-redis', needs: ['redis'], all: () => takeover({ store: 'redis', times: 3 }) },
   { name: 'takeover-dbos', needs: postgres, all: () => takeover({ store: 'postgres', engine: 'dbos', times: 3 }) },

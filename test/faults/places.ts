@@ -5,18 +5,22 @@ import type { LogEvent } from '@guardloop/core';
 import type { Store } from '@guardloop/store';
 
 export interface Strike {
-  /** Name of the place, as a process without a strike lists it. */
-  readonly at: string;
+  /** Name of the place, as a process without a strike lists it; a number: the so many-th place that the process comes to, from 1. */
+  readonly at: string | number;
+  /** Struck here if the process comes to this place before. */
+  readonly atLatest?: string | undefined;
   readonly signal: 'SIGKILL' | 'SIGSTOP';
   /** The signal comes so much later, milliseconds, from another thread: in the middle of what goes on then. Default: at the place itself. */
   readonly afterMs?: number | undefined;
 }
 
 export interface Places {
-  /** The process has come to a place of this kind. The first of a kind is `kind#1`, or `kind#1 phase`. */
-  reach(kind: string, phase?: string): void;
-  /** Counts a place of several phases once: gives what reaches them. */
-  begin(kind: string): (phase: string) => void;
+  /** The process has come to a place of this kind. The first of a kind is `kind#1 phase`. */
+  reach(kind: string, phase: string): void;
+  /** Counts a place of several phases once: gives what reaches them. A place of several kinds has a name of each. */
+  begin(...kinds: readonly string[]): (phase: string) => void;
+  /** Resolves once no strike is on its way: never where this process is being killed. */
+  settled(): Promise<void>;
 }
 
 /** Each place that is reached is written to `file`, and the strike is struck at its place. */
@@ -24,9 +28,12 @@ export function openPlaces(file: string, strike: Strike | undefined): Places {
   const counts = new Map<string, number>();
   const strikeLater = strike?.afterMs === undefined ? undefined : openStriker(strike.signal, strike.afterMs);
   let isStruck = false;
-  const at = (name: string): void => {
-    appendFileSync(file, `${process.pid} ${name}\n`);
-    if (strike?.at !== name || isStruck) return;
+  let reached = 0;
+  const at = (names: readonly string[]): void => {
+    appendFileSync(file, names.map((name) => `${process.pid} ${name}\n`).join(''));
+    reached += 1;
+    const isThere = strike?.at === reached || names.some((name) => name === strike?.at || name === strike?.atLatest);
+    if (strike === undefined || isStruck || !isThere) return;
     isStruck = true;
     if (strikeLater) {
       strikeLater();
@@ -42,15 +49,22 @@ export function openPlaces(file: string, strike: Strike | undefined): Places {
     return `${kind}#${count}`;
   };
   return {
-    reach(kind, phase) {
-      const name = next(kind);
-      at(phase === undefined ? name : `${name} ${phase}`);
+    reach: (kind, phase) => at([`${next(kind)} ${phase}`]),
+    begin(...kinds) {
+      const names = kinds.map(next);
+      return (phase) => at(names.map((name) => `${name} ${phase}`));
     },
-    begin(kind) {
-      const name = next(kind);
-      return (phase) => at(`${name} ${phase}`);
+    async settled() {
+      if (isStruck && strike?.signal === 'SIGKILL') await new Promise<void>((resolve) => setTimeout(resolve, 60_000));
     },
   };
+}
+
+/** Of the names of a place the first alone, for places in the order in which a process came to them. */
+export function oneNameEach(places: readonly string[]): readonly string[] {
+  // Between two appends there is another phase of the first.
+  const partOf = (place: string | undefined): string | undefined => /^append .* (\w+)$/.exec(place ?? '')?.[1];
+  return places.filter((place, index) => partOf(place) === undefined || partOf(place) !== partOf(places[index - 1]));
 }
 
 /** A thread that strikes this process a little after it is told to, whatever the main thread does then. */
@@ -74,7 +88,8 @@ function openStriker(signal: string, afterMs: number): () => void {
 export function withPlaces(store: Store, places: Places): Store {
   const { runs } = store;
   const append = async (id: string, events: readonly LogEvent[], afterSeq: number): Promise<void> => {
-    const phase = places.begin('append');
+    // How events come together in appends is a matter of time; which events there are is not.
+    const phase = places.begin(...events.map(({ type }) => `append ${type}`));
     phase('before');
     const appending = store.append(id, events, afterSeq);
     phase('inside');
@@ -99,7 +114,7 @@ export function withPlaces(store: Store, places: Places): Store {
       },
       renew: (id, token, leaseMs) => runs.renew(id, token, leaseMs),
       async update(id, version, change) {
-        const phase = places.begin('record');
+        const phase = places.begin(`record ${change.state ?? 'as it was'}`);
         phase('before');
         const record = await runs.update(id, version, change);
         phase('after');

@@ -159,5 +159,3 @@ export const expectedEffects: readonly string[] = [
 ].map(([name = '', id = '']) => `${name} ${id} ${effectOf(name, id)}`);
 /** Tools that may run again for one call without anybody being asked. */
 export const repeatableTools: readonly string[] = ['look', 'note'];
-/** Tools that only read: they have no effect. */
-export const readingTools: readonly string[] = ['look'];

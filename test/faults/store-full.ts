@@ -105,11 +105,11 @@ async function effectsWithoutStart(trial: Trial): Promise<readonly string[]> {
 }
 
 const places = [
-  'append#2 before',
-  'append#4 before',
+  'append model.start#1 before',
+  'append model.end#1 before',
   'tool charge#1 before',
-  'append#9 before',
-  'append#12 before',
+  'append tool.end#1 before',
+  'append handoff#1 before',
   'tool refund#1 before',
 ];
 

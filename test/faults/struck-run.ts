@@ -7,6 +7,7 @@ import { startChild } from './lives.js';
 import { openStore } from './open-store.js';
 import { decideOn } from './person.js';
 import type { Strike } from './places.js';
+import { oneNameEach } from './places.js';
 import { filesOf, openTrial, placesOf } from './trial.js';
 import type { Ending } from './verdict.js';
 
@@ -17,9 +18,14 @@ export interface Try {
   /** The first process gets the first, the next one the second. */
   readonly strikes: readonly Strike[];
 }
+/** How long a strike may be on its way. */
+const lateMs = 20_000;
+
 export interface Struck extends Ending {
-  /** Places that each process came to, in order. */
+  /** Places that each process came to, in order; of several names the first. */
   readonly places: readonly (readonly string[])[];
+  /** Which of the processes were killed. */
+  readonly killed: readonly number[];
 }
 
 /** A durable run, whose workers are struck. */
@@ -35,10 +41,10 @@ export async function strikeWorkers({ field, name, strikes }: Try): Promise<Stru
       if (signal !== 'SIGKILL') throw new Error(`a worker ended by itself with ${code}: ${current.complaints().slice(0, 500)}`);
       current = start();
     });
-    // A strike at what is done behind the run's end takes a moment.
-    if (lives.length <= strikes.length) await Promise.race([current.ended, sleep(500)]);
-    const died = lives.filter((life) => life.isOver()).length;
-    return { ...(await trial.ending(died)), places: lives.map(trial.placesOf) };
+    // A strike at what is done behind the run's end may still be on its way.
+    if (lives.length <= strikes.length) await Promise.race([current.ended, sleep(lateMs, undefined, { ref: false })]);
+    const killed = lives.flatMap((life, index) => (life.isOver() ? [index] : []));
+    return { ...(await trial.ending(killed.length)), places: lives.map((life) => oneNameEach(trial.placesOf(life))), killed };
   } finally {
     await trial.close();
   }
@@ -50,7 +56,7 @@ export async function strikePlain({ field, name, strikes }: Try): Promise<Struck
   const files = filesOf(field, name);
   const store = await openStore(address);
   const lives: Life[] = [];
-  let died = 0;
+  const killed: number[] = [];
   try {
     for (let lifetimes = 0; lifetimes < 12; lifetimes += 1) {
       const session = await store.sessions.get(name);
@@ -59,17 +65,18 @@ export async function strikePlain({ field, name, strikes }: Try): Promise<Struck
           run: name,
           events: await store.load(name),
           files,
-          strikes: died,
-          places: lives.map(({ pid }) => placesOf(files.places, pid)),
+          strikes: killed.length,
+          places: lives.map(({ pid }) => oneNameEach(placesOf(files.places, pid))),
+          killed,
         };
       const { items } = await store.approvals.list({ session: name, state: 'open' });
       const events = await store.load(name);
       const decisions = Object.fromEntries(items.map(({ id, approval }) => [id, decideOn(approval, events, files.ledger)]));
-      const strike = strikes[died];
+      const strike = strikes[killed.length];
       const life = startChild(join(field.folder, name), { store: address, files, does: { kind: 'plain', run: name, decisions }, strike });
       lives.push(life);
       const { signal, code } = await life.ended;
-      if (signal === 'SIGKILL') died += 1;
+      if (signal === 'SIGKILL') killed.push(lives.length - 1);
       else if (code !== 0) throw new Error(`a process ended with ${code}: ${life.complaints().slice(0, 500)}`);
     }
     throw new Error('it does not come to its end in 12 processes');

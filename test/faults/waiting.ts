@@ -59,8 +59,10 @@ async function measure(field: Field, count: number): Promise<Row> {
     const last = startProgram(program, [JSON.stringify(address)]);
     await last.ready;
     const deciding = performance.now();
+    const askedAt: number[] = [];
     for (let after: string | undefined; ; ) {
       const page = await runs.approvals.list({ state: 'open', limit: 500, after });
+      askedAt.push(...page.items.map(({ requestedAt }) => requestedAt));
       await forAll(page.items, 16, ({ id }) => runs.approvals.decide(id, 'approve', { by: 'anna' }));
       after = page.next;
       if (after === undefined) break;
@@ -78,7 +80,7 @@ async function measure(field: Field, count: number): Promise<Row> {
       `${(each / 1_024).toFixed(1)} KB each in the store`,
       `worker ${waiting.megabytes} MB with them, ${idle.megabytes} MB without`,
       `start ${waiting.ms} ms with them, ${idle.ms} ms without`,
-      `submitted in ${seconds(submitted - began)}, all asked after ${seconds(asked - began)}`,
+      `submitted in ${seconds(submitted - began)}, all asked after ${seconds(asked - began)}: the first tenth in ${spanOf(askedAt, 0)}, the last in ${spanOf(askedAt, 0.9)}`,
       `decided in ${seconds(decided - deciding)}, all ended after ${seconds(ended - deciding)}`,
     ].join('; ');
     return { fault: `${count} runs wait`, where: `${field.store}, worker`, tried: count, failures, note };
@@ -134,6 +136,12 @@ async function nothingIs(store: Store, states: readonly ('queued' | 'running' | 
     if (Date.now() > deadline) throw new Error(`there are still runs ${states.join(' or ')}`);
     await sleep(100);
   }
+}
+
+/** How long a tenth of them took, from this part on. */
+function spanOf(times: readonly number[], from: number): string {
+  const at = (part: number): number => times[Math.floor(part * (times.length - 1))] ?? 0;
+  return seconds(at(from + 0.1) - at(from));
 }
 
 const seconds = (ms: number): string => `${(ms / 1_000).toFixed(1)} s`;
