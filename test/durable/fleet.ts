@@ -17,6 +17,8 @@ export interface WorkerSettings {
   readonly queues?: { readonly [queue: string]: { readonly concurrency?: number; readonly tenantConcurrency?: number } } | undefined;
   readonly dbos?: DbosOptions | undefined;
   readonly restate?: RestateOptions | undefined;
+  /** What the agent's function makes for each run. */
+  readonly options?: object | undefined;
 }
 export interface WorkerProcess {
   readonly name: string;

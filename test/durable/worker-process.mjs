@@ -2,7 +2,7 @@
 import { appendFileSync, existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { defineAgent, defineTool } from '@guardloop/core';
-import { durable } from '@guardloop/durable';
+import { durable, durableAgent, embeddedEngine } from '@guardloop/durable';
 import { dbosEngine } from '@guardloop/durable/dbos';
 import { restateEngine } from '@guardloop/durable/restate';
 import { postgresStore } from '@guardloop/store-postgres';
@@ -11,7 +11,7 @@ import { callTool, say, scriptedModel } from '@guardloop/testing';
 import { z } from 'zod';
 
 const settings = JSON.parse(process.argv[2]);
-const { name, ledger, leaseMs = 3_000, concurrency = 4, queues = {}, store: place, dbos, restate } = settings;
+const { name, ledger, leaseMs = 3_000, concurrency = 4, queues = {}, store: place, dbos, restate, options } = settings;
 
 const tell = (word, key) => appendFileSync(ledger, `${word} ${key} ${name}\n`);
 const tool = (id, flow, approval) =>
@@ -42,8 +42,10 @@ const model = scriptedModel(({ messages }) => {
 const desk = defineAgent({ name: 'desk', instructions: '', model, tools });
 
 const store = place.postgres === undefined ? sqliteStore(place.sqlite) : postgresStore(place.postgres);
-const engine = dbos === undefined ? restateEngine(restate) : dbosEngine(dbos);
-const runs = durable({ store, engine, agents: { desk }, queues, onError: () => undefined });
+const chosen = dbos === undefined ? restate && restateEngine(restate) : dbosEngine(dbos);
+const engine = chosen ?? embeddedEngine({ pollMs: 50 });
+const agents = { desk: durableAgent(desk, { options: () => options }) };
+const runs = durable({ store, engine, agents, queues, onError: () => undefined });
 const worker = await runs.worker({ name, leaseMs, concurrency });
 process.on('unhandledRejection', (reason) => {
   process.stderr.write(`unhandled: ${reason?.stack ?? reason}\n`);
