@@ -1,5 +1,5 @@
-import type { Guardrail, JsonValue } from '@guardloop/core';
-import { allow, ask, defineAgent, defineGuardrail, defineTool, deny, halt, rewrite } from '@guardloop/core';
+import type { Guardrail, JsonValue, RunEvent } from '@guardloop/core';
+import { allow, ask, asTool, defineAgent, defineGuardrail, defineTool, deny, halt, rewrite } from '@guardloop/core';
 import { memoryStore } from '@guardloop/store';
 import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -205,4 +205,26 @@ describe('events', () => {
     await runs.cancel('r1');
     for await (const _ of runs.events('r1')) throw new Error('there is something');
   });
+});
+
+it('the text of an agent used as a tool is seen by observers where it runs; events tell its answer, and only the text of the run itself', async () => {
+  const clerk = defineAgent({ name: 'clerk', instructions: '', model: scriptedModel([say(['It is ', 'in stock.'])]) });
+  const askClerk = asTool(clerk, { name: 'ask_clerk', description: 'Asks the clerk.', stream: true });
+  const model = scriptedModel([callTool('ask_clerk', { input: 'Is it?' }), say(['Yes', '.'])]);
+  const desk = defineAgent({ name: 'desk', instructions: '', model, tools: [askClerk] });
+  const seen = { desk: '', clerk: '' };
+  const observer = (event: RunEvent) => {
+    if (event.type === 'text.delta') seen[event.agent as keyof typeof seen] += event.text;
+  };
+  const runs = durable({ store: memoryStore(), agents: { desk: durableAgent(desk, { options: { observers: [observer] } }) } });
+  onTestFinished(() => runs.close());
+  await runs.worker();
+  await runs.submit('desk', 'Is it there?', { id: 'r1' });
+  const told = [];
+  for await (const each of runs.events('r1')) told.push(each);
+  expect(seen).toEqual({ desk: 'Yes.', clerk: 'It is in stock.' });
+  expect(screen(told).text).toBe('Yes.');
+  expect(told.map(({ event }) => event)).toContainEqual(
+    expect.objectContaining({ type: 'model.end', agent: 'clerk', text: 'It is in stock.' }),
+  );
 });
