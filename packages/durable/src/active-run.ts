@@ -18,6 +18,7 @@ import { scheduleApprovals } from './schedule-approvals.js';
 import { endAbandoned, findEnd, nextOfSession } from './session-runs.js';
 import type { Submission } from './submission.js';
 import { readSubmission } from './submission.js';
+import { beginsTrouble, givenUp, notRegistered } from './told-trouble.js';
 import type { ApprovalTimes } from './types.js';
 
 /** What all runs of a worker share. */
@@ -320,29 +321,6 @@ export class ActiveRun {
 
 /** How soon a change of the session is looked at. */
 const lookMs = 200;
-
-const givenUp = (entries: number) => ({
-  code: 'INTERNAL',
-  message: `The run was taken up ${entries} times and never got on: a worker died each time, or the run broke. It was given up; look at what its agent does there, and submit it anew.`,
-});
-
-/** A trouble that was there before has been told; one that the store tells of the record itself, at the first try. */
-function beginsTrouble(before: RunRecord, { trouble }: RunRecord): boolean {
-  if (trouble === undefined) return false;
-  const known = before.submission === undefined && before.attempts <= 1 ? undefined : before.trouble;
-  return trouble.code !== known?.code || trouble.message !== known.message;
-}
-
-export const notServed = (queue: string): NonNullable<RunRecord['trouble']> => ({
-  code: 'CONFIG_INVALID',
-  message: `No worker that looks serves the queue ${queue}. Start one that does, or cancel the run.`,
-});
-
-export const notRegistered = (agent: string): Outcome & { readonly kind: 'trouble' } => ({
-  kind: 'trouble',
-  code: 'CONFIG_INVALID',
-  message: `No worker that looks has an agent registered under the name ${agent}. Start one that has it, or cancel the run.`,
-});
 
 function decisionsOf(records: readonly ApprovalRecord[]): Readonly<Record<string, Decision | AttributedDecision>> {
   return Object.fromEntries(

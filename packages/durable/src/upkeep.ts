@@ -1,9 +1,9 @@
 import type { ApprovalRecord, Page, RunRecord, Store } from '@guardloop/store';
-import { notRegistered, notServed } from './active-run.js';
 import type { Registered } from './agents.js';
 import { cancelRun } from './cancel.js';
 import type { Engine } from './engine.js';
 import { changeRun, makeDue } from './run-changes.js';
+import { notRegistered, notServed } from './told-trouble.js';
 import type { ApprovalTimes } from './types.js';
 import { lookAfterUnreadable } from './unreadable-approvals.js';
 
