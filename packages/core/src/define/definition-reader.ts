@@ -1,5 +1,6 @@
 // Reads what users give to the define functions, who may write plain JavaScript: every option once, nothing taken on trust.
 import { GuardloopError, suggest } from '../errors.js';
+import { hintAtOurs } from './foreign-names.js';
 
 /** Throws CONFIG_INVALID. */
 export function invalid(message: string): never {
@@ -98,7 +99,7 @@ export class DefinitionReader<K extends string> {
     const [first] = unknown;
     if (first !== undefined) {
       invalid(
-        `${this.subject} has an option ${describe(first)}, which does not exist. ${suggest(first, names)}The options are ${names.join(', ')}.`,
+        `${this.subject} has an option ${describe(first)}, which does not exist. ${hintAtOurs(first, names) || suggest(first, names)}The options are ${names.join(', ')}.`,
       );
     }
   }

@@ -251,12 +251,28 @@ describe('an edit', () => {
     const spec = (await entered(bare)).agents;
     const nobody = new RunHandle(handle.root, handle.state, { agents: new Map() });
     await expect(readAnswers(nobody, new Map([[id, { edit: { cents: 4 } }]]))).rejects.toEqual(
-      refusal(expect.stringContaining('the tool pay is not there.')),
+      refusal(expect.stringContaining('the tool pay is not there. Resume with an agent that has it')),
     );
     const without = new RunHandle(handle.root, handle.state, { agents: spec });
     await expect(readAnswers(without, new Map([[id, { edit: { cents: 4 } }]]))).rejects.toEqual(
-      refusal(expect.stringContaining('the tool pay is not there.')),
+      refusal(expect.stringContaining('the tool pay of agent desk is not there. Resume with an agent that has it')),
     );
+  });
+
+  it.each([
+    ['edit', { edit: { cents: 4 } }],
+    ['result', { result: 'paid' }],
+  ])('is told that its tool is disabled, where it is one of these: %s', async (what, decision) => {
+    const { handle, given } = await asking();
+    const off = (await entered(agentOf({ tools: [tool('pay', () => 'Paid.', { approval: true, input, enabled: false })] }))).agents;
+    const disabled = new RunHandle(handle.root, handle.state, { agents: off });
+    await expect(readAnswers(disabled, new Map([[id, decision]]))).rejects.toEqual(
+      refusal(
+        `The ${what} for ${id} cannot be used: the tool pay of agent desk is disabled (\`enabled: false\`). Enable it, or give { reject: reason }. Nothing was changed.`,
+      ),
+    );
+    expect(given.edits.size + given.results.size).toBe(0);
+    await expect(readAnswers(disabled, new Map([[id, { reject: 'no' }]]))).resolves.toMatchObject([{ draft: { decision: 'reject' } }]);
   });
 });
 

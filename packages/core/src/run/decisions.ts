@@ -149,6 +149,7 @@ async function draftOf(handle: RunHandle, approval: Approval, given: Given): Pro
       handle.root.given?.edits.set(id, await readEdit(handle, approval, given.edit));
       return undefined;
     case 'result':
+      readTool(handle, approval as CallApproval, 'result');
       handle.root.given?.results.set(id, given.result);
       return undefined;
     default:
@@ -202,13 +203,21 @@ async function readEdit(handle: RunHandle, approval: Approval, edit: unknown): P
   } catch {
     return refuse('it is not plain JSON.');
   }
-  const tool = findTool(handle, approval);
-  if (tool === undefined) return refuse(`the tool ${approval.tool} is not there.`);
+  const tool = readTool(handle, approval, 'edit');
   const parsing = tool.input.parse(copy);
   const parsed = isPromise(parsing) ? await parsing : parsing;
   return parsed.ok ? copy : refuse('it does not fit the schema of the tool.');
 }
 
-function findTool(handle: RunHandle, { run, tool }: CallApproval): ToolSpec | undefined {
-  return placeOfRun(handle, run)?.agent.tools.find(({ name }) => name === tool);
+/** The tool whose call was answered: where it cannot be judged for it, what was given would be dropped. Throws RESUME_MISMATCH. */
+function readTool(handle: RunHandle, { id, run, tool: name }: CallApproval, given: 'edit' | 'result'): ToolSpec {
+  const place = placeOfRun(handle, run);
+  const tool = place?.agent.tools.find((each) => each.name === name);
+  if (tool !== undefined && tool.enabled !== false) return tool;
+  const agent = place === undefined ? '' : ` of agent ${place.agent.name}`;
+  const why =
+    tool === undefined
+      ? `the tool ${name}${agent} is not there. Resume with an agent that has it`
+      : `the tool ${name}${agent} is disabled (\`enabled: false\`). Enable it`;
+  throw mismatch(`The ${given} for ${id} cannot be used: ${why}, or give { reject: reason }. Nothing was changed.`);
 }

@@ -16,7 +16,7 @@ const model: Model = { id: 'none', provider: 'none', async *stream() {} };
 const agent = agentSpecOf(defineAgent({ name: 'billing', instructions: '', model }), 'It');
 const guardrail = (name: string, on: readonly Surface[] = ['input']) => defineGuardrail({ name, on, check: () => allow() });
 const read = (given?: unknown, door: 'run' | 'stream' | 'resume' = 'run') => readOptions(door, given, agent);
-const invalid = (message: string) => expect.objectContaining({ code: 'CONFIG_INVALID', message });
+const invalid = (message: unknown) => expect.objectContaining({ code: 'CONFIG_INVALID', message });
 const store = memorySession();
 const names =
   'context, limits, onLimit, guardrails, strict, release, reasoning, quarantine, approvals, standing, project, view, observers, signal, concurrency, model, settings, clock';
@@ -171,6 +171,35 @@ test.each<[string, unknown, string]>([
   ],
   ['observers that are none', { observers: () => undefined }, 'The call of run has a function as `observers`. Give a list.'],
   ['an observer that is a text', { observers: [() => undefined, 'log'] }, `An entry of the option \`observers\` is "log". ${observerRule}`],
+  ['an observer that is a list', { observers: [[() => undefined]] }, `An entry of the option \`observers\` is a list. ${observerRule}`],
+  [
+    'an observer of an event that is misspelt',
+    { observers: [{ 'tool.ended': () => undefined }] },
+    expect.stringMatching(
+      /^An observer asks for "tool\.ended", which is no event\. Did you mean tool\.end\? The events are run\.start, .*observer\.error\. /,
+    ),
+  ],
+  [
+    'an observer of no event at all',
+    { observers: [{ onToken: () => undefined }] },
+    expect.stringContaining('asks for "onToken", which is no event. '),
+  ],
+  [
+    'an observer that is no function',
+    { observers: [{ 'tool.end': 'log' }] },
+    'An observer has "log" for tool.end. Give a function of the event, or leave it out.',
+  ],
+  [
+    'an observer whose functions stand in its class',
+    {
+      observers: [
+        new (class {
+          'tool.end'(): void {}
+        })(),
+      ],
+    },
+    'An observer is an object of a class, whose methods are not looked at. Give a function, or a plain object of functions by event type.',
+  ],
   ['an observer that is null', { observers: [null] }, `An entry of the option \`observers\` is null. ${observerRule}`],
   ['an observer that is undefined', { observers: [undefined] }, `An entry of the option \`observers\` is undefined. ${observerRule}`],
   [

@@ -4,10 +4,11 @@ import { guardrailSpecOf } from '../define/definition.js';
 import { DefinitionReader, describe, invalid, isList, isName, property, readable } from '../define/definition-reader.js';
 import { readGuardrails } from '../define/guardrail.js';
 import type { AgentSpec, GuardrailSpec, ProjectFunction } from '../define/specs.js';
+import { suggest } from '../errors.js';
 import type { Clock } from '../model/clock.js';
 import { systemClock } from '../model/clock.js';
 import type { AssistantMessage, Label, Model, Part, UserMessage } from '../model/types.js';
-import type { LimitName } from '../state/events.js';
+import type { LimitName, RunEvent } from '../state/events.js';
 import { readSigning } from './approval-keys.js';
 import type { Settings } from './handle.js';
 import { deepFreeze } from './plain-output.js';
@@ -154,11 +155,63 @@ function withMethods<T>(given: unknown, name: string, methods: readonly string[]
   return isFit ? (given as T) : invalid(`The option \`${name}\` is ${describe(given)}. Give an object with ${methods.join(', ')}.`);
 }
 
+/** All events that an observer can ask for by name. */
+const eventTypes = Object.keys({
+  'run.start': true,
+  'run.resume': true,
+  'guard.verdict': true,
+  'input.accept': true,
+  'model.start': true,
+  'model.end': true,
+  'approval.request': true,
+  'approval.resolve': true,
+  'tool.start': true,
+  'tool.end': true,
+  handoff: true,
+  'handoff.refused': true,
+  'monitor.alert': true,
+  'run.end': true,
+  'turn.start': true,
+  'text.delta': true,
+  'text.retract': true,
+  'reasoning.delta': true,
+  'tool.delta': true,
+  'tool.progress': true,
+  'model.retry': true,
+  'guard.breaker': true,
+  'model.warning': true,
+  'run.wait': true,
+  'observer.error': true,
+} satisfies Record<RunEvent['type'], true>);
+
 function readObservers(given: readonly unknown[]): readonly Observer[] {
-  for (const observer of given)
-    if (typeof observer !== 'function' && (typeof observer !== 'object' || observer === null))
-      invalid(`An entry of the option \`observers\` is ${describe(observer)}. Give a function, or an object of functions by event type.`);
-  return given.map((observer) => (typeof observer === 'function' ? observer : { ...(observer as object) })) as readonly Observer[];
+  return given.map((observer) => {
+    if (typeof observer === 'function') return observer as Observer;
+    if (typeof observer !== 'object' || observer === null || isList(observer))
+      return invalid(
+        `An entry of the option \`observers\` is ${describe(observer)}. Give a function, or an object of functions by event type.`,
+      );
+    return readListeners(observer);
+  });
+}
+
+/** Functions by event type. What would never be called is no observer. */
+function readListeners(observer: object): Observer {
+  const listeners = { ...observer };
+  for (const [type, listener] of Object.entries(listeners)) {
+    if (!eventTypes.includes(type))
+      invalid(
+        `An observer asks for ${describe(type)}, which is no event. ${suggest(type, eventTypes)}The events are ${eventTypes.join(', ')}. Give a function to see all of them.`,
+      );
+    if (listener !== undefined && typeof listener !== 'function')
+      invalid(`An observer has ${describe(listener)} for ${type}. Give a function of the event, or leave it out.`);
+  }
+  const made: unknown = Object.getPrototypeOf(observer);
+  if (made !== null && made !== Object.prototype && Object.keys(listeners).length === 0)
+    invalid(
+      'An observer is an object of a class, whose methods are not looked at. Give a function, or a plain object of functions by event type.',
+    );
+  return listeners as Observer;
 }
 
 function readClock(given: unknown): Clock {

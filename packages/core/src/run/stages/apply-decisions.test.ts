@@ -241,12 +241,13 @@ describe('what people gave', () => {
     expect(order(result).slice(2)).toEqual(['edit r1/1.0', 'denied 1.0', 'aborted 1.1']);
   });
 
-  it('waits on where the tool is not offered any more', async () => {
+  it('is refused before anything happens where the tool is not offered any more', async () => {
     const agent = desk([[calls('look', { n: 1 })]], [look()]);
     const without = desk([], [look({ enabled: false })]);
-    const result = await decide(without, open(await start(agent)), { '1.0': { result: 'Grey.' } });
-    expect(order(result)).toEqual(['ask r1/1.0']);
-    expect(result.status).toBe('interrupted');
+    await expect(decide(without, open(await start(agent)), { '1.0': { result: 'Grey.' } })).rejects.toMatchObject({
+      code: 'RESUME_MISMATCH',
+      message: expect.stringContaining('the tool look of agent desk is disabled'),
+    });
   });
 });
 
