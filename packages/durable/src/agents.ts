@@ -2,7 +2,7 @@ import type { Agent, Answer, Awaitable, RunOptions, StandardSchema } from '@guar
 import { suggest } from '@guardloop/core/model';
 import { checkRunOptions } from './agent-options.js';
 import { placesOf } from './data-place.js';
-import { describe, invalid, isLine, OptionReader } from './read-options.js';
+import { describe, invalid, isLine, longestTime, OptionReader } from './read-options.js';
 import type { ApprovalTimes, RunInfo, SubmittedRun } from './types.js';
 
 declare const dataOf: unique symbol;
@@ -167,14 +167,14 @@ export function readTimes(given: unknown, place: string): ApprovalTimes | undefi
   const isReject = typeof atExpiry === 'object' && atExpiry !== null && typeof (atExpiry as { reject?: unknown }).reject === 'string';
   if (atExpiry !== undefined && atExpiry !== 'cancel' && !isReject)
     reader.refuse('atExpiry', "Give { reject: words }, or 'cancel', or leave it out.");
-  const remindAfterMs = reader.number('remindAfterMs', { least: 1 });
+  const remindAfterMs = reader.number('remindAfterMs', { least: 1, most: longestTime });
   const onReminder = reader.function<NonNullable<ApprovalTimes['onReminder']>>('onReminder');
   if ((remindAfterMs === undefined) !== (onReminder === undefined))
     invalid(`${place}, \`approvals\`: \`remindAfterMs\` and \`onReminder\` go together. Give both, or neither.`);
   return {
     remindAfterMs,
     onReminder,
-    expireAfterMs: reader.number('expireAfterMs', { least: 1 }),
+    expireAfterMs: reader.number('expireAfterMs', { least: 1, most: longestTime }),
     atExpiry: atExpiry as ApprovalTimes['atExpiry'],
   };
 }

@@ -150,4 +150,55 @@ describe('durable', () => {
     reminded.length = 0;
     await vi.waitFor(() => expect(reminded).toContain('r1/p1'), { timeout: 20_000 });
   });
+
+  it('a worker that is stopped without end of its grace waits for tools that run', async () => {
+    let finish = (): void => undefined;
+    const started = vi.fn();
+    const slow = defineTool({
+      name: 'slow',
+      description: 'Slow.',
+      input: z.object({}),
+      execute: () => {
+        started();
+        return new Promise<string>((resolve) => {
+          finish = () => resolve('done');
+        });
+      },
+    });
+    const model = scriptedModel([callTool('slow'), say('Done.')]);
+    const store = memoryStore();
+    const runs = durable({ store, agents: { desk: defineAgent({ name: 'desk', instructions: '', model, tools: [slow] }) } });
+    onTestFinished(() => runs.close({ graceMs: 0 }));
+    const worker = await runs.worker();
+    await runs.submit('desk', 'Hi', { id: 'r1' });
+    await vi.waitFor(() => expect(started).toHaveBeenCalled(), { timeout: 20_000 });
+    const stopped = worker.stop({ graceMs: Number.POSITIVE_INFINITY });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    expect(worker.runs).toEqual(['r1']);
+    finish();
+    await stopped;
+    expect((await store.load('r1')).at(-1)).toMatchObject({ type: 'tool.end', status: 'ok' });
+  });
+
+  it('a worker that is stopped again waits no longer than the shorter grace', async () => {
+    const started = vi.fn();
+    const slow = defineTool({
+      name: 'slow',
+      description: 'Slow.',
+      input: z.object({}),
+      execute: () => {
+        started();
+        return new Promise<string>(() => undefined);
+      },
+    });
+    const model = scriptedModel([callTool('slow'), say('Done.')]);
+    const runs = durable({ store: memoryStore(), agents: { desk: defineAgent({ name: 'desk', instructions: '', model, tools: [slow] }) } });
+    const worker = await runs.worker();
+    await runs.submit('desk', 'Hi', { id: 'r1' });
+    await vi.waitFor(() => expect(started).toHaveBeenCalled(), { timeout: 20_000 });
+    const stopped = worker.stop({ graceMs: Number.POSITIVE_INFINITY });
+    await runs.close({ graceMs: 0 });
+    await stopped;
+    expect(await runs.status('r1')).toMatchObject({ state: 'queued' });
+  });
 });

@@ -6,7 +6,7 @@ import { readAgents, readTimes } from './agents.js';
 import { clientOver } from './client.js';
 import { embeddedEngine } from './embedded.js';
 import type { Engine } from './engine.js';
-import { describe, invalid, isLine, OptionReader } from './read-options.js';
+import { describe, invalid, isLine, longestInterval, longestTime, OptionReader } from './read-options.js';
 import { runInfo } from './run-info.js';
 import { defaultQueue } from './submit.js';
 import type {
@@ -36,10 +36,10 @@ export interface DurableOptions<R extends Registry, Q extends string> extends Cl
   readonly maxAttempts?: number | undefined;
   /** How long a run that could not be taken up waits: twice as long each time. Defaults: 1,000 ms, at most 60,000 ms. */
   readonly retry?: { readonly firstMs?: number | undefined; readonly mostMs?: number | undefined } | undefined;
-  /** How often a worker looks after approvals, decisions and runs that nobody takes, milliseconds. From 10; default 1,000. */
+  /** How often a worker looks after approvals, decisions and runs that nobody takes, milliseconds. From 10 to a day; default 1,000. */
   readonly upkeepMs?: number | undefined;
   /** Told what fails beside runs: the store of a worker that looks for work, `onReminder`. Default: nobody. */
-  readonly onError?: ((error: unknown) => void) | undefined;
+  readonly onError?: ((error: unknown) => unknown) | undefined;
   /**
    * Told of a run when its `trouble` begins, or becomes another, by the worker that writes it down: once over all workers, and not at all
    * where that one dies right then. What it throws is told to `onError`. Default: nobody.
@@ -82,8 +82,8 @@ export function durable<const R extends Registry, Q extends string = never>(opti
   const retry = readRetry(reader.get('retry'));
   const times = readTimes(reader.get('approvals'), 'durable');
   const maxAttempts = reader.number('maxAttempts', { least: 1, isWhole: true }) ?? defaultAttempts;
-  const upkeepMs = reader.number('upkeepMs', { least: 10 }) ?? defaultUpkeepMs;
-  const onError = reader.function<(error: unknown) => void>('onError');
+  const upkeepMs = reader.number('upkeepMs', { least: 10, most: longestInterval }) ?? defaultUpkeepMs;
+  const onError = reader.function<(error: unknown) => unknown>('onError');
   const onTrouble = reader.function<NonNullable<DurableOptions<R, Q>['onTrouble']>>('onTrouble');
   const { store, engine, close } = open(reader);
   const workers = new Set<Promise<DurableWorker>>();
@@ -156,17 +156,14 @@ function readQueues(given: unknown): readonly QueueLimits[] {
 
 function readRetry(given: unknown): { readonly firstMs: number; readonly mostMs: number } {
   const reader = new OptionReader('durable, `retry`', given, ['firstMs', 'mostMs']);
-  const firstMs = reader.number('firstMs', { least: 1 }) ?? defaultRetry.firstMs;
-  return { firstMs, mostMs: reader.number('mostMs', { least: firstMs }) ?? Math.max(firstMs, defaultRetry.mostMs) };
+  const firstMs = reader.number('firstMs', { least: 1, most: longestTime }) ?? defaultRetry.firstMs;
+  return { firstMs, mostMs: reader.number('mostMs', { least: firstMs, most: longestTime }) ?? Math.max(firstMs, defaultRetry.mostMs) };
 }
 
 /** What is told of failures cannot make more of them. */
-function contained(onError: ((error: unknown) => void) | undefined): (error: unknown) => void {
+function contained(onError: ((error: unknown) => unknown) | undefined): (error: unknown) => void {
   return (error) => {
-    try {
-      onError?.(error);
-    } catch {
-      // The listener's own business.
-    }
+    // What the listener throws, or rejects with later, is its own business.
+    void (async () => onError?.(error))().catch(() => undefined);
   };
 }

@@ -1,13 +1,13 @@
 import type { RunRecord } from '@guardloop/store';
 import type { Engine, EngineWork, EngineWorker } from './engine.js';
 import { openPlaces } from './places.js';
-import { OptionReader } from './read-options.js';
+import { longestInterval, OptionReader } from './read-options.js';
 
 /** Options of {@link embeddedEngine}. */
 export interface EmbeddedOptions {
   /**
    * How often a worker looks for runs that nobody told it of, milliseconds: those that became due by time in another process, and those of
-   * a dead worker. From 10; default 1,000.
+   * a dead worker. From 10 to a day; default 1,000.
    */
   readonly pollMs?: number | undefined;
 }
@@ -24,7 +24,8 @@ const longestTimer = 2 ** 31 - 1;
  * then. Works over every store, in one process or many. Throws CONFIG_INVALID.
  */
 export function embeddedEngine(options?: EmbeddedOptions): Engine {
-  const pollMs = new OptionReader('embeddedEngine', options, ['pollMs']).number('pollMs', { least: 10 }) ?? defaultPollMs;
+  const pollMs =
+    new OptionReader('embeddedEngine', options, ['pollMs']).number('pollMs', { least: 10, most: longestInterval }) ?? defaultPollMs;
   const wakers = new Set<(dueAt: number) => void>();
   return {
     name: 'embedded',

@@ -11,7 +11,7 @@ export function watchEvents(store: Store, id: string, options?: EventsOptions): 
   const reader = new OptionReader('events', options, ['after', 'until', 'signal']);
   const after = readNumber(reader.get('after'));
   const until = reader.choice('until', ['end', 'wait']) ?? 'end';
-  const given = reader.get('signal') as AbortSignal | undefined;
+  const given = reader.signal('signal');
   const leaving = new AbortController();
   const leave = (): void => leaving.abort();
   const off = given && onAbort(given, leave);

@@ -41,6 +41,11 @@ describe('options', () => {
     [{ approvals: { atExpiry: 'approve' } }, "'cancel'"],
     [{ upkeepMs: 'often' }, '`upkeepMs` is "often"'],
     [{ onError: 'log' }, '`onError` is "log"'],
+    [{ upkeepMs: Number.POSITIVE_INFINITY }, '`upkeepMs` is Infinity'],
+    [{ retry: { firstMs: Number.POSITIVE_INFINITY } }, '`firstMs` is Infinity'],
+    [{ retry: { mostMs: Number.POSITIVE_INFINITY } }, '`mostMs` is Infinity'],
+    [{ approvals: { expireAfterMs: Number.POSITIVE_INFINITY } }, '`expireAfterMs` is Infinity'],
+    [{ approvals: { remindAfterMs: 1e300, onReminder: () => 1 } }, '`remindAfterMs` is 1e+300'],
   ])('of durable that are wrong are told when it is made: %j', (options, words) => {
     expect(() => durable({ store: memoryStore(), agents: { desk }, ...options } as never)).toThrow(words);
   });
@@ -52,6 +57,8 @@ describe('options', () => {
     expect(() => durableAgent(desk, { data: z.string } as never)).toThrow(/`data` is a function/);
     expect(() => durableAgent(desk, { options: 5 } as never)).toThrow(/`options` is 5/);
     expect(() => embeddedEngine({ pollMs: 1 })).toThrow(/`pollMs` is 1/);
+    // A timer of so long would be one of a millisecond.
+    expect(() => embeddedEngine({ pollMs: 2 ** 31 })).toThrow(/`pollMs` is 2147483648/);
     expect(() => durableClient({ agents: {} } as never)).toThrow(/no option `agents`/);
   });
 
@@ -136,6 +143,7 @@ describe('options', () => {
 
   it.each([
     [{ leaseMs: 10 }, '`leaseMs` is 10'],
+    [{ leaseMs: 1_000.5 }, '`leaseMs` is 1000.5'],
     [{ queues: ['mail'] }, 'Give a list of default'],
     [{ concurrency: 1.5 }, '`concurrency` is 1.5'],
     [{ nam: 'x' }, 'Did you mean name?'],
@@ -150,6 +158,8 @@ describe('options', () => {
     await expect(runs.result('r1', { waitMs: -1 })).rejects.toThrow(/`waitMs` is -1/);
     await expect(runs.result('r1', { until: 'now' })).rejects.toThrow(/'end' or 'wait'/);
     expect(() => runs.events('r1', { from: 1 })).toThrow(/no option `from`/);
+    await expect(runs.result('r1', { signal: {} })).rejects.toThrow(/`signal` is an object\. Give an AbortSignal/);
+    expect(() => runs.events('r1', { signal: 'stop' })).toThrow(/`signal` is "stop"\. Give an AbortSignal/);
   });
 
   it('parts, limits without end and times are kept', async () => {

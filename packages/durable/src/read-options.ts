@@ -14,6 +14,11 @@ export function describe(value: unknown): string {
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`;
 }
 
+/** The longest interval at which something is done again and again: a day. Node takes a timer of more than 24.8 days for one of 1 ms. */
+export const longestInterval = 86_400_000;
+/** The longest time from now on that is told in milliseconds: 100 years. */
+export const longestTime = 3_155_760_000_000;
+
 /** The options at one place, each name known. Throws CONFIG_INVALID with a hint at what was meant. */
 export class OptionReader<K extends string> {
   private readonly given: { readonly [name: string]: unknown };
@@ -63,12 +68,25 @@ export class OptionReader<K extends string> {
     return isLine(value) && value.length <= most ? value : this.refuse(name, `Give a line of 1 to ${most} characters, or leave it out.`);
   }
 
+  signal(name: K): AbortSignal | undefined {
+    const value = this.get(name);
+    if (value === undefined || isSignal(value)) return value;
+    return this.refuse(name, 'Give an AbortSignal, for example of an AbortController, or leave it out.');
+  }
+
   function<T>(name: K): T | undefined {
     const value = this.get(name);
     return value === undefined || typeof value === 'function'
       ? (value as T | undefined)
       : this.refuse(name, 'Give a function, or leave it out.');
   }
+}
+
+/** Whatever realm or polyfill made it. */
+function isSignal(value: unknown): value is AbortSignal {
+  if (typeof value !== 'object' || value === null) return false;
+  const { aborted, addEventListener } = value as Partial<AbortSignal>;
+  return typeof aborted === 'boolean' && typeof addEventListener === 'function';
 }
 
 /** A text that can stand in a record and a message: not blank, without control characters. */

@@ -10,7 +10,7 @@ export async function resultOf(store: Store, id: string, options?: ResultOptions
   const reader = new OptionReader('result', options, ['waitMs', 'until', 'signal']);
   const waitMs = reader.number('waitMs', { least: 0 }) ?? Number.POSITIVE_INFINITY;
   const until = reader.choice('until', ['end', 'wait']) ?? 'wait';
-  const signal = reader.get('signal') as AbortSignal | undefined;
+  const signal = reader.signal('signal');
   const deadline = performance.now() + waitMs;
   let record = await store.runs.get(id);
   if (record === undefined) return { status: 'unknown' };

@@ -267,7 +267,8 @@ export interface DurableWorker {
   readonly runs: readonly string[];
   /**
    * Takes no more. Its runs stop before their next model call and are handed back at once; what is still in a tool or a model call after
-   * `graceMs` is left where it is, and handed back too: the log tells the next worker. Default 10,000.
+   * `graceMs` is left where it is, and handed back too: the log tells the next worker. Default 10,000; `Infinity` waits for them. Called
+   * again, it waits no longer than the shorter of both.
    */
   stop(options?: { readonly graceMs?: number | undefined }): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;

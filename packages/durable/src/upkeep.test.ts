@@ -62,6 +62,34 @@ describe('what workers do beside runs', () => {
     expect(told).toContain(failure);
   });
 
+  it('a reminder that never comes back holds up neither expiry nor the end of its worker', async () => {
+    const { runs } = await paused({
+      approvals: { remindAfterMs: 20, onReminder: () => new Promise(() => undefined), expireAfterMs: 200 },
+    });
+    expect(await runs.result('r1', { until: 'end', waitMs: 20_000 })).toMatchObject({ status: 'completed', text: 'Done.' });
+    await runs.close({ graceMs: 10 });
+  });
+
+  it('a listener for errors that fails later harms nobody', async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => unhandled.push(reason);
+    process.on('unhandledRejection', note);
+    onTestFinished(() => void process.off('unhandledRejection', note));
+    let times = 0;
+    const onError = async () => {
+      times += 1;
+      throw new Error('no mail');
+    };
+    const onReminder = () => {
+      throw new Error('no chat');
+    };
+    const { runs } = await paused({ approvals: { remindAfterMs: 20, onReminder }, onError });
+    await expect.poll(() => times, { timeout: 20_000 }).toBeGreaterThan(0);
+    await runs.close();
+    await new Promise((resolve) => setImmediate(resolve));
+    expect(unhandled).toEqual([]);
+  });
+
   it('rejected at expiry with the words that were given, by a fixed name', async () => {
     const { runs } = await paused({ approvals: { expireAfterMs: 30, atExpiry: { reject: 'Too late for that.' } } });
     const result = await runs.result('r1', { until: 'end', waitMs: 20_000 });

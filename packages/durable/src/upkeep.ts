@@ -40,7 +40,6 @@ const roundsBetweenReads = 10;
  */
 export function keepUp(place: UpkeepPlace): () => Promise<void> {
   let isStopped = false;
-  let timer: ReturnType<typeof setTimeout> | undefined;
   let sweptAt = performance.now();
   let orphansAfter: string | undefined;
   let rounds = 0;
@@ -54,7 +53,7 @@ export function keepUp(place: UpkeepPlace): () => Promise<void> {
     }
   };
   const round = async (): Promise<void> => {
-    await contain(() => lookAfterApprovals(place));
+    await contain(() => lookAfterApprovals(place, expireIfOver));
     await contain(() => lookAfterDecisions(place));
     await contain(async () => {
       orphansAfter = await lookAfterOrphans(place, orphansAfter);
@@ -69,13 +68,27 @@ export function keepUp(place: UpkeepPlace): () => Promise<void> {
       await contain(async () => void (await place.store.sweep()));
     }
   };
+  // A user's function that never comes back holds up reminders, and nothing else.
+  const ends = [
+    repeat(round, place.everyMs),
+    repeat(() => contain(() => lookAfterApprovals(place, (due) => (isStopped ? undefined : remindUnlessOver(due)))), place.everyMs),
+  ];
+  return async () => {
+    isStopped = true;
+    await Promise.all(ends.map((end) => end()));
+  };
+}
+
+/** Goes round every `everyMs` and a bit, so that workers do not look together. Returns what ends it, once the last round is over. */
+function repeat(round: () => Promise<void>, everyMs: number): () => Promise<void> {
+  let isStopped = false;
   let running: Promise<void> = Promise.resolve();
   const goOn = (): void => {
     running = round().then(() => {
-      if (!isStopped) timer = setTimeout(goOn, place.everyMs * (1 + Math.random() / 5));
+      if (!isStopped) timer = setTimeout(goOn, everyMs * (1 + Math.random() / 5));
     });
   };
-  timer = setTimeout(goOn, place.everyMs);
+  let timer = setTimeout(goOn, everyMs);
   return async () => {
     isStopped = true;
     clearTimeout(timer);
@@ -83,16 +96,33 @@ export function keepUp(place: UpkeepPlace): () => Promise<void> {
   };
 }
 
-async function lookAfterApprovals(place: UpkeepPlace): Promise<void> {
+/** An approval whose time has come, for a reminder or for its end. */
+interface DueApproval {
+  readonly place: UpkeepPlace;
+  readonly approval: ApprovalRecord;
+  readonly times: ApprovalTimes | undefined;
+  readonly now: number;
+}
+
+async function lookAfterApprovals(place: UpkeepPlace, lookAfter: (due: DueApproval) => Promise<void> | undefined): Promise<void> {
   const { store } = place;
   const now = await store.now();
   const query = { state: 'open', dueBefore: now, limit: size } as const;
   for await (const approval of allOf((after) => store.approvals.list({ ...query, ...(after === undefined ? {} : { after }) }))) {
     const run = await store.runs.get(approval.run);
     const times = (run && place.agents.get(run.agent)?.approvals) ?? place.times;
-    if (approval.expiresAt !== undefined && approval.expiresAt <= now) await expire(place, approval, times?.atExpiry);
-    else await remind(place, approval, { times, now });
+    await lookAfter({ place, approval, times, now });
   }
+}
+
+const isOver = ({ approval: { expiresAt }, now }: DueApproval): boolean => expiresAt !== undefined && expiresAt <= now;
+
+async function expireIfOver(due: DueApproval): Promise<void> {
+  if (isOver(due)) await expire(due.place, due.approval, due.times?.atExpiry);
+}
+
+async function remindUnlessOver(due: DueApproval): Promise<void> {
+  if (!isOver(due)) await remind(due.place, due.approval, due);
 }
 
 async function expire(place: UpkeepPlace, { id, run }: ApprovalRecord, atExpiry: ApprovalTimes['atExpiry']): Promise<void> {

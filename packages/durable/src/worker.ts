@@ -11,6 +11,7 @@ import { keepUp } from './upkeep.js';
 export const defaultLeaseMs = 5_000;
 const defaultConcurrency = 10;
 const defaultGraceMs = 10_000;
+const longestTimer = 2 ** 31 - 1;
 const names = ['name', 'queues', 'concurrency', 'leaseMs'] as const;
 
 /** What the workers of one `durable` share. */
@@ -29,6 +30,9 @@ export async function openWorker(place: WorkerPlace, options?: WorkerOptions): P
   const active = new Map<string, ActiveRun>();
   const lost = new LostRuns(leaseMs);
   let isStopping = false;
+  const grace = openGrace(() => {
+    for (const run of active.values()) run.handBack();
+  });
 
   const advance = async (wanted: Partial<Pick<ClaimOptions, 'run' | 'agents' | 'queues'>>, onClaimed?: () => void): Promise<Advanced> => {
     if (isStopping) return { status: 'nothing' };
@@ -40,6 +44,7 @@ export async function openWorker(place: WorkerPlace, options?: WorkerOptions): P
       const claimed = new ActiveRun(runPlace, record, claimedAt);
       active.set(record.id, claimed);
       if (isStopping) claimed.pause();
+      if (grace.isOver()) claimed.handBack();
       try {
         const advanced = await claimed.go();
         lost.note(record.id, advanced.status === 'lost');
@@ -70,17 +75,14 @@ export async function openWorker(place: WorkerPlace, options?: WorkerOptions): P
     advance: ({ id, queue }) => advance({ run: id, queues: [{ queue }] }),
   });
   let stopped: Promise<void> | undefined;
-  const stop = async (graceMs: number): Promise<void> => {
+  const stop = (graceMs: number): Promise<void> => {
     isStopping = true;
     for (const run of active.values()) run.pause();
-    const timer = setTimeout(() => {
-      for (const run of active.values()) run.handBack();
-    }, graceMs);
-    try {
-      await Promise.all([endUpkeep(), working.stop()]);
-    } finally {
-      clearTimeout(timer);
-    }
+    // The shortest grace of all calls counts. One that no timer can hold has no end.
+    const timer = graceMs <= longestTimer ? setTimeout(grace.end, graceMs) : undefined;
+    // A function of the user's that upkeep waits for is not waited for any longer than a run is.
+    stopped ??= Promise.all([Promise.race([endUpkeep(), grace.over]), working.stop()]).then(() => undefined);
+    return stopped.finally(() => clearTimeout(timer));
   };
   return {
     name,
@@ -89,12 +91,29 @@ export async function openWorker(place: WorkerPlace, options?: WorkerOptions): P
     },
     stop(given) {
       const graceMs = new OptionReader('worker.stop', given, ['graceMs']).number('graceMs', { least: 0 }) ?? defaultGraceMs;
-      stopped ??= stop(graceMs);
-      return stopped;
+      return stop(graceMs);
     },
     [Symbol.asyncDispose]() {
-      stopped ??= stop(defaultGraceMs);
-      return stopped;
+      return stop(defaultGraceMs);
+    },
+  };
+}
+
+/** Until when runs that are under way are waited for. */
+function openGrace(onOver: () => void) {
+  let isOver = false;
+  let tell = (): void => undefined;
+  const over = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  return {
+    over,
+    isOver: () => isOver,
+    end(): void {
+      if (isOver) return;
+      isOver = true;
+      onOver();
+      tell();
     },
   };
 }
@@ -109,6 +128,6 @@ function readWorker({ queues }: WorkerPlace, options: unknown) {
     name: reader.text('name', 200) ?? `w${globalThis.crypto.randomUUID().slice(0, 8)}`,
     queues: queues.filter(({ queue }) => wanted.includes(queue)),
     concurrency: reader.number('concurrency', { least: 1, isWhole: true }) ?? defaultConcurrency,
-    leaseMs: reader.number('leaseMs', { least: 200, most: 3_600_000 }) ?? defaultLeaseMs,
+    leaseMs: reader.number('leaseMs', { least: 200, most: 3_600_000, isWhole: true }) ?? defaultLeaseMs,
   };
 }

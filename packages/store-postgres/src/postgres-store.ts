@@ -1,5 +1,6 @@
 import { checkOptionNames, checkWholeNumber, optionFault } from '@guardloop/core/model';
 import type { Store } from '@guardloop/store';
+import { checkTimers } from '@guardloop/store/kit';
 import type { SqlStoreOptions } from '@guardloop/store/sql';
 import { sqlStore } from '@guardloop/store/sql';
 import { Pool } from 'pg';
@@ -71,8 +72,9 @@ export function postgresStore(options: PostgresStoreOptions): Store {
   if (typeof schema !== 'string' || !/^[^\0"]{1,63}$/.test(schema))
     throw optionFault(where, '`schema` must be a name of 1 to 63 characters, without quotes.');
   if (typeof prepared !== 'boolean') throw optionFault(where, '`prepared` must be true or false.');
-  checkWholeNumber(where, { patienceMs }, 0);
-  checkWholeNumber(where, { pollMs, connections }, 1);
+  checkTimers(where, { patienceMs }, 0);
+  checkTimers(where, { pollMs }, 1);
+  checkWholeNumber(where, { connections }, 1);
   const pool = given ?? ownPool({ connectionString, connections, patienceMs });
   return sqlStore(postgresDatabase({ pool, ownsPool: given === undefined, schema, isPrepared: prepared, patienceMs, pollMs }), rest);
 }

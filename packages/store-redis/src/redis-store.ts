@@ -1,8 +1,8 @@
 import type { LogEvent } from '@guardloop/core';
-import { checkOptionNames, checkWholeNumber, optionFault } from '@guardloop/core/model';
+import { checkOptionNames, optionFault } from '@guardloop/core/model';
 import type { LiveText, Store } from '@guardloop/store';
 import type { CodecOptions } from '@guardloop/store/kit';
-import { checkTtl, makeCodec, placeOf, writeName } from '@guardloop/store/kit';
+import { checkTimers, checkTtl, makeCodec, placeOf, writeName } from '@guardloop/store/kit';
 import type { Redis } from 'ioredis';
 import { redisApprovals } from './redis-approvals.js';
 import type { RedisConnection } from './redis-connection.js';
@@ -133,7 +133,7 @@ function readOptions(options: RedisStoreOptions) {
   if (typeof prefix !== 'string' || !/^[\w.:-]{1,100}$/.test(prefix))
     throw optionFault(where, '`prefix` is no text of 1 to 100 letters, digits, ., :, _ and -. Leave it out for `guardloop`.');
   checkTtl(ttlMs);
-  checkWholeNumber(where, { patienceMs }, 1);
+  checkTimers(where, { patienceMs }, 1);
   if (typeof onWarning !== 'function') throw optionFault(where, '`onWarning` is no function from a message.');
   return { prefix, ttlMs, patienceMs, onWarning };
 }

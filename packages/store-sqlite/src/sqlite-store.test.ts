@@ -53,6 +53,8 @@ describe('options', () => {
     [{}, '`file` is no path'],
     [{ file: ' ' }, '`file` is no path'],
     [{ file: 'libsql://somewhere' }, '`file` is no path'],
+    [{ file: 'a\0b' }, '`file` is no path'],
+    [{ file: 'x', pollMs: 2 ** 31 }, 'pollMs must be a whole number from 1 to 2147483647'],
     [{ file: 'x', synchronous: 'off' }, '`synchronous` must be'],
     [{ file: 'x', busyMS: 5 }, 'Did you mean busyMs?'],
     [{ file: 'x', busyMs: -1 }, 'busyMs must be a whole number'],

@@ -1,5 +1,6 @@
 import { checkOptionNames, checkWholeNumber, optionFault } from '@guardloop/core/model';
 import type { Store } from '@guardloop/store';
+import { checkTimers } from '@guardloop/store/kit';
 import type { SqlStoreOptions } from '@guardloop/store/sql';
 import { sqlStore } from '@guardloop/store/sql';
 import { sqliteDatabase } from './sqlite-database.js';
@@ -47,11 +48,12 @@ export function sqliteStore(options: SqliteStoreOptions): Store {
   const where = 'sqliteStore';
   checkOptionNames(where, options, names);
   const { file, synchronous = 'full', busyMs = 10_000, pollMs = 250, maxBytes, now = Date.now, ...rest } = options;
-  if (typeof file !== 'string' || file.trim() === '' || /^[a-z]+:\/\//i.test(file))
+  if (typeof file !== 'string' || file.trim() === '' || file.includes('\0') || /^[a-z]+:\/\//i.test(file))
     throw optionFault(where, "`file` is no path. Give the path of a file, or ':memory:'.");
   if (synchronous !== 'full' && synchronous !== 'normal') throw optionFault(where, "`synchronous` must be 'full' or 'normal'.");
   checkWholeNumber(where, { busyMs }, 0);
-  checkWholeNumber(where, { pollMs, maxBytes }, 1);
+  checkWholeNumber(where, { maxBytes }, 1);
+  checkTimers(where, { pollMs }, 1);
   if (typeof now !== 'function') throw optionFault(where, '`now` is no function. Give one that returns milliseconds since 1970.');
   return sqlStore(sqliteDatabase({ file, synchronous, busyMs, pollMs, maxBytes, now }), rest);
 }

@@ -1,6 +1,6 @@
 import type { LogEvent } from '@guardloop/core';
 import { GuardloopError } from '@guardloop/core';
-import { suggest } from '@guardloop/core/model';
+import { optionFault, suggest } from '@guardloop/core/model';
 import type { ApprovalQuery, ClaimOptions, NewRun, PageQuery, RunQuery, SessionQuery } from './contract.js';
 
 const refuse = (what: string): GuardloopError => new GuardloopError('CONFIG_INVALID', what);
@@ -126,4 +126,13 @@ export const maxLeaseMs = 3_600_000;
 export function checkLease(leaseMs: number): void {
   if (!isTime(leaseMs) || leaseMs === 0 || leaseMs > maxLeaseMs)
     throw refuse('`leaseMs` is no whole number of milliseconds from 1 to 3,600,000.');
+}
+
+const longestTimer = 2 ** 31 - 1;
+
+/** Throws CONFIG_INVALID for options that no timer can hold: it would be one of a millisecond. */
+export function checkTimers(where: string, options: Readonly<Record<string, number>>, least: number): void {
+  for (const [name, ms] of Object.entries(options))
+    if (!Number.isInteger(ms) || ms < least || ms > longestTimer)
+      throw optionFault(where, `${name} must be a whole number from ${least} to ${longestTimer}, in milliseconds.`);
 }

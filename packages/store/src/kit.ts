@@ -5,6 +5,7 @@ export {
   checkClaim,
   checkId,
   checkLease,
+  checkTimers,
   checkTtl,
   logConflict,
   maxLeaseMs,
