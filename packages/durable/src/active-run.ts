@@ -18,7 +18,7 @@ import { scheduleApprovals } from './schedule-approvals.js';
 import { endAbandoned, findEnd, nextOfSession } from './session-runs.js';
 import type { Submission } from './submission.js';
 import { readSubmission } from './submission.js';
-import { beginsTrouble, givenUp, notRegistered } from './told-trouble.js';
+import { beginsTrouble, givenUp, heldUp, notRegistered } from './told-trouble.js';
 import type { ApprovalTimes } from './types.js';
 
 /** What all runs of a worker share. */
@@ -202,8 +202,15 @@ export class ActiveRun {
       // Its end is in the log, and other runs of the session since, without a worker having noted it.
       const end = session?.run === undefined ? undefined : await findEnd(this.place.store, record);
       if (end) return { kind: 'ended', status: end };
+      if (GuardloopError.is(thrown) && thrown.code === 'RESUME_MISMATCH' && (await this.isSessionBusy())) return heldUp(record.session);
       throw thrown;
     }
+  }
+
+  /** Whether the session has a run that has not ended and is not this one. */
+  private async isSessionBusy(): Promise<boolean> {
+    const session = await this.place.store.sessions.get(this.record.session);
+    return session?.run !== undefined && session.run !== this.id && (session.status === 'open' || session.status === 'waiting');
   }
 
   private async resume(registered: Registered, options: object, input: RunInput): Promise<Outcome> {

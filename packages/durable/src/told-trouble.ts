@@ -14,6 +14,12 @@ export function beginsTrouble(before: RunRecord, { trouble }: RunRecord): boolea
   return trouble.code !== known?.code || trouble.message !== known.message;
 }
 
+export const heldUp = (session: string): Outcome => ({
+  kind: 'trouble',
+  code: 'LOG_CONFLICT',
+  message: `The session ${session} has a run that was begun outside of workers, and has not ended: it is under way, waits for people or was cut. This one is tried again; resume that run or end it, submit with unfinished: 'abandon', or cancel this one.`,
+});
+
 export const notServed = (queue: string): NonNullable<RunRecord['trouble']> => ({
   code: 'CONFIG_INVALID',
   message: `No worker that looks serves the queue ${queue}. Start one that does, or cancel the run.`,

@@ -1,4 +1,5 @@
-import { defineAgent, defineTool } from '@guardloop/core';
+import { defineAgent, defineTool, endUnfinished, resume, run } from '@guardloop/core';
+import type { Store } from '@guardloop/store';
 import { memoryStore } from '@guardloop/store';
 import { callTool, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
@@ -9,12 +10,14 @@ import { durable, durableAgent } from './index.js';
 const pay = defineTool({ name: 'pay', description: 'Pay.', input: z.object({}), approval: true, execute: () => 'paid' });
 const cashier = defineAgent({ name: 'cashier', instructions: '', model: scriptedModel([callTool('pay'), say('Done.')]), tools: [pay] });
 
+const clerk = defineAgent({ name: 'clerk', instructions: '', model: scriptedModel(() => say('Well.')) });
+
 async function paused(
   options: { readonly approvals?: ApprovalTimes; readonly own?: ApprovalTimes; readonly onError?: (error: unknown) => void } = {},
 ) {
   const { own, ...rest } = options;
   const store = memoryStore();
-  const runs = durable({ store, agents: { cashier: durableAgent(cashier, own ? { approvals: own } : {}) }, upkeepMs: 20, ...rest });
+  const runs = durable({ store, agents: { cashier: durableAgent(cashier, own ? { approvals: own } : {}), clerk }, upkeepMs: 20, ...rest });
   onTestFinished(() => runs.close());
   await runs.worker();
   await runs.submit('cashier', 'Pay', { id: 'r1' });
@@ -88,6 +91,29 @@ describe('what workers do beside runs', () => {
     await runs.close();
     await new Promise((resolve) => setImmediate(resolve));
     expect(unhandled).toEqual([]);
+  });
+
+  it.each([
+    ['resumed', (store: Store, id: string) => resume(cashier, { store, id: 'r1' }, { decisions: { [id]: 'approve' } }), 'completed'],
+    ['abandoned', (store: Store) => run(clerk, 'On.', { session: { store, id: 'r1' }, unfinished: 'abandon' }), 'cancelled'],
+    ['ended', (store: Store) => endUnfinished({ store, id: 'r1' }, { status: 'cancelled' }), 'cancelled'],
+  ])('a waiting run that somebody else has %s ends, and its session goes on', async (_, goOn, status) => {
+    const { store, runs, id } = await paused();
+    await goOn(store, id);
+    expect(await runs.result('r1', { until: 'end', waitMs: 20_000 })).toMatchObject({ status });
+    await runs.submit('clerk', 'And now?', { id: 'r2', session: 'r1' });
+    expect(await runs.result('r2', { waitMs: 20_000 })).toMatchObject({ status: 'completed', text: 'Well.' });
+  });
+
+  it('a run whose session is held up from outside says so, and goes on after that', async () => {
+    const { store, runs } = await paused();
+    const other = { store, id: 'chat' };
+    const asked = await run(cashier, 'Pay', { session: other });
+    await runs.submit('clerk', 'Hello?', { id: 'r2', session: 'chat' });
+    await expect.poll(async () => (await runs.status('r2'))?.trouble, { timeout: 20_000 }).toBeDefined();
+    expect((await runs.status('r2'))?.trouble).toMatchObject({ code: 'LOG_CONFLICT', choices: ['wait', 'cancel'] });
+    await resume(cashier, other, { decisions: { [`${asked.runId}/p1`]: 'approve' } });
+    expect(await runs.result('r2', { waitMs: 20_000 })).toMatchObject({ status: 'completed', text: 'Well.' });
   });
 
   it('rejected at expiry with the words that were given, by a fixed name', async () => {

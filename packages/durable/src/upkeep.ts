@@ -3,6 +3,7 @@ import type { Registered } from './agents.js';
 import { cancelRun } from './cancel.js';
 import type { Engine } from './engine.js';
 import { changeRun, makeDue } from './run-changes.js';
+import { findEnd, nextOfSession } from './session-runs.js';
 import { notRegistered, notServed } from './told-trouble.js';
 import type { ApprovalTimes } from './types.js';
 import { lookAfterUnreadable } from './unreadable-approvals.js';
@@ -31,12 +32,13 @@ const expiryWords = 'Nobody has decided in time.';
 const sweepMs = 600_000;
 const size = 100;
 const orphansAtOnce = 200;
+const waitingAtOnce = 20;
 /** Open approvals are read, to see that they can be, in one of so many rounds. */
 const roundsBetweenReads = 10;
 
 /**
  * What workers do beside runs, every one of them, each thing once: reminders, expiry, decisions whose run was not made due, runs that
- * nobody can take, approvals that nobody can read, sweeping. Returns what ends it.
+ * nobody can take, runs that were ended behind their record, approvals that nobody can read, sweeping. Returns what ends it.
  */
 export function keepUp(place: UpkeepPlace): () => Promise<void> {
   let isStopped = false;
@@ -44,6 +46,7 @@ export function keepUp(place: UpkeepPlace): () => Promise<void> {
   let orphansAfter: string | undefined;
   let rounds = 0;
   let unreadableAfter: string | undefined;
+  let waitingAfter: string | undefined;
   const contain = async (act: () => Promise<void>): Promise<void> => {
     if (isStopped) return;
     try {
@@ -63,6 +66,9 @@ export function keepUp(place: UpkeepPlace): () => Promise<void> {
         unreadableAfter = await lookAfterUnreadable(place, unreadableAfter);
       });
     rounds += 1;
+    await contain(async () => {
+      waitingAfter = await lookAfterWaiting(place, waitingAfter);
+    });
     if (performance.now() - sweptAt >= sweepMs) {
       sweptAt = performance.now();
       await contain(async () => void (await place.store.sweep()));
@@ -193,6 +199,32 @@ async function lookAfterOrphans(place: UpkeepPlace, after: string | undefined): 
     }
   }
   return next;
+}
+
+/**
+ * Runs that wait though their session has gone on without them: `resume`, `run` with `abandon` or `endUnfinished` ended them, none of which
+ * knows of records. Looks at some of those that wait, from `after` on; gives where to go on.
+ */
+async function lookAfterWaiting({ store, engine }: UpkeepPlace, after: string | undefined): Promise<string | undefined> {
+  const { items, next } = await store.runs.list({ state: 'waiting', limit: waitingAtOnce, ...(after === undefined ? {} : { after }) });
+  for (const run of items) {
+    const status = await endBehind(store, run);
+    if (status === undefined) continue;
+    const changed = await changeRun(store, run.id, ({ version }) =>
+      version === run.version ? { state: 'ended', status, trouble: null } : undefined,
+    );
+    const following = changed?.isChanged ? await nextOfSession(store, changed.record) : undefined;
+    if (following) await engine.kick(following);
+  }
+  return next;
+}
+
+/** How the log says that a waiting run has ended; undefined where it has not. */
+async function endBehind(store: Store, run: RunRecord): Promise<RunRecord['status']> {
+  const session = await store.sessions.get(run.session);
+  if (session?.run === undefined) return undefined;
+  if (session.run !== run.id) return findEnd(store, run);
+  return session.status === 'open' || session.status === 'waiting' ? undefined : session.status;
 }
 
 /** All items of a list, page by page. */
