@@ -1,7 +1,7 @@
 import type { LogEvent } from '@guardloop/core';
 import type { ApprovalRecord } from '@guardloop/store';
 import type { Encoded } from '@guardloop/store/kit';
-import { checkBatch, deriveRecords, logConflict, placeOf, readName, writeName } from '@guardloop/store/kit';
+import { approvalTaken, checkBatch, deriveRecords, logConflict, placeOf, readName, writeName } from '@guardloop/store/kit';
 import type { StoredApproval } from './redis-approvals.js';
 import { findUnsettled, writeApproval } from './redis-approvals.js';
 import type { RedisContext } from './redis-context.js';
@@ -93,8 +93,9 @@ async function tryAppend(context: RedisContext, batch: Batch, stand: Stand | und
     ...payloadParameters({ payloads }),
     ...written.flatMap(({ parameters }) => parameters),
   ]);
-  const [outcome, value] = reply as readonly [string, string?];
+  const [outcome, value, other] = reply as readonly [string, string?, string?];
   if (outcome === 'conflict') throw logConflict(readName(session), { expected: afterSeq, found: Number(value) });
+  if (outcome === 'taken') throw approvalTaken(readName(session), { id: readName(value ?? ''), other: readName(other ?? '') });
   if (outcome === 'damaged') throw damaged(session);
   if (outcome === 'again' || value === undefined) return undefined;
   const now = Date.now();

@@ -165,6 +165,11 @@ local texts, payloads, approvals = tonumber(ARGV[9]), tonumber(ARGV[10]), tonumb
 local first = 12 + texts + payloads * 2
 for at = first, first + approvals * 5 - 1, 5 do
   if (redis.call('HGET', key('asked', session), ARGV[at]) or '') ~= ARGV[at + 1] then return { 'again' } end
+  local other = redis.call('HGET', base .. 'askedby', ARGV[at])
+  if other and other ~= session then
+    if redis.call('EXISTS', key('session', other)) == 1 then return { 'taken', ARGV[at], other } end
+    purge(other)
+  end
 end
 if inc == '' then create(session, { inc = ARGV[4], ttl = ARGV[5] }) end
 local list = {}

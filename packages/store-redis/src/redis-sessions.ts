@@ -1,5 +1,5 @@
 import type { Page, SessionQuery, SessionRecord, SessionRecords } from '@guardloop/store';
-import { checkId, checkTtl, pageSize, readName, readPlace, writeName, writePlace } from '@guardloop/store/kit';
+import { checkNewSession, pageSize, readName, readPlace, writeName, writePlace } from '@guardloop/store/kit';
 import type { Fields, RedisContext } from './redis-context.js';
 import { fieldsOf, newIncarnation } from './redis-context.js';
 import { scan } from './redis-lists.js';
@@ -42,9 +42,9 @@ export function redisSessions(context: RedisContext): SessionRecords {
       return (await findStand(context, writeName(id)))?.record;
     },
     list: (query = {}) => listSessions(context, query),
-    async create(id, { owner = '', tenant = '', ttlMs } = {}) {
-      checkId('session', id);
-      checkTtl(ttlMs);
+    async create(id, options = {}) {
+      checkNewSession(id, options);
+      const { owner = '', tenant = '', ttlMs } = options;
       const session = writeName(id);
       const ttl = ttlMs === undefined ? context.ttl : String(ttlMs);
       const reply = await connection.script('createSession', [session, writeName(owner), writeName(tenant), ttl, newIncarnation()]);

@@ -1,7 +1,7 @@
 import type { LogEvent } from '@guardloop/core';
 import { GuardloopError } from '@guardloop/core';
-import { optionFault, suggest } from '@guardloop/core/model';
-import type { ApprovalQuery, ClaimOptions, NewRun, PageQuery, RunQuery, SessionQuery } from './contract.js';
+import { checkOptionNames, optionFault, suggest } from '@guardloop/core/model';
+import type { ApprovalQuery, Belonging, ClaimOptions, NewRun, PageQuery, RunQuery, SessionQuery, SessionRecords } from './contract.js';
 
 const refuse = (what: string): GuardloopError => new GuardloopError('CONFIG_INVALID', what);
 
@@ -14,6 +14,13 @@ export function logConflict(session: string, { expected, found }: { readonly exp
     'LOG_CONFLICT',
     `Session ${session} ends with event ${found}, but the writer expected ${expected}: another writer has appended. Load the events after ${expected}, and start again from them.`,
     { details: { session, expected, found } },
+  );
+}
+
+/** What `append` rejects with where the approval is another session's: a run there has the same id. */
+export function approvalTaken(session: string, { id, other }: { readonly id: string; readonly other: string }): GuardloopError {
+  return refuse(
+    `The question ${id} of session ${session} is there already, of session ${other}: a run of each has the same id. Nothing was stored. Give each run of a store an id of its own, or none.`,
   );
 }
 
@@ -99,10 +106,28 @@ export function checkTtl(ttlMs: number | undefined): void {
     throw refuse('`ttlMs` is no whole number of milliseconds above 0. Leave it out for sessions that stay.');
 }
 
+/**
+ * Throws CONFIG_INVALID for what a new session is given: also for a field that it does not have, since one whose owner was misspelt would
+ * belong to nobody.
+ */
+export function checkNewSession(id: string, options: Parameters<SessionRecords['create']>[1] = {}): void {
+  checkId('session', id);
+  checkOptionNames('sessions.create', options, { owner: true, tenant: true, ttlMs: true });
+  checkBelonging(`the session ${id}`, options);
+  checkTtl(options.ttlMs);
+}
+
+function checkBelonging(what: string, { owner, tenant }: Belonging): void {
+  for (const [name, value] of Object.entries({ owner, tenant }))
+    if (value !== undefined && (typeof value !== 'string' || value === '' || value.length > 1_000))
+      throw refuse(`\`${name}\` of ${what} is no text of 1 to 1,000 characters. Give one that is, or leave it out.`);
+}
+
 /** Throws CONFIG_INVALID. */
 export function checkNewRun(run: NewRun): void {
   checkId('run', run.id);
   checkId('session', run.session);
+  checkBelonging(`the run ${run.id}`, run);
   for (const name of ['agent', 'queue'] as const)
     if (typeof run[name] !== 'string' || run[name] === '') throw refuse(`\`${name}\` of the run ${run.id} is no name. Give a text.`);
   if (!Number.isSafeInteger(run.priority)) throw refuse(`\`priority\` of the run ${run.id} is no whole number. 0 is taken first.`);

@@ -1,10 +1,12 @@
 // What authors of a store need: one form of records, contents and checks for every database.
 export { decideApproval, type GivenDecision, reopenApproval, scheduleApproval } from './approval-records.js';
 export {
+  approvalTaken,
   checkBatch,
   checkClaim,
   checkId,
   checkLease,
+  checkNewSession,
   checkTimers,
   checkTtl,
   logConflict,

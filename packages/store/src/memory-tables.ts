@@ -1,6 +1,6 @@
 import type { LogEvent, SessionStore } from '@guardloop/core';
 import { memorySession } from '@guardloop/core';
-import { checkBatch, checkId, logConflict } from './check-arguments.js';
+import { approvalTaken, checkBatch, checkId, logConflict } from './check-arguments.js';
 import type { ApprovalRecord, Belonging, LiveText, RunRecord, SessionRecord } from './contract.js';
 import { deriveRecords } from './derive.js';
 import { Watchers } from './watchers.js';
@@ -68,9 +68,10 @@ export class MemoryTables {
     if (found !== afterSeq) throw logConflict(id, { expected: afterSeq, found });
     if (events.length === 0) return;
     const row = this.session(id) ?? this.create(id, {});
-    const appending = row.log.append(id, events, afterSeq);
     const { createdAt } = row.record;
     const { events: last, run, agent, status, approvals } = deriveRecords(row.record, this.#unsettled(row), events);
+    for (const approval of approvals) this.#checkFree(approval);
+    const appending = row.log.append(id, events, afterSeq);
     for (const approval of approvals) {
       this.approvals.set(approval.id, approval);
       row.approvals.add(approval.id);
@@ -118,6 +119,12 @@ export class MemoryTables {
   sweep(): number {
     const ids = [...this.sessions.keys()];
     return ids.filter((id) => this.session(id) === undefined).length;
+  }
+
+  /** Throws CONFIG_INVALID where the approval is another session's. */
+  #checkFree({ id, session }: ApprovalRecord): void {
+    const other = this.approvals.get(id)?.session;
+    if (other !== undefined && other !== session && this.session(other)) throw approvalTaken(session, { id, other });
   }
 
   #unsettled(row: SessionRow): readonly ApprovalRecord[] {

@@ -1,6 +1,6 @@
 import { checkOptionNames, optionFault } from '@guardloop/core/model';
 import { decideApproval, reopenApproval, scheduleApproval } from './approval-records.js';
-import { checkId, checkTtl, pageSize, readPlace, writePlace } from './check-arguments.js';
+import { checkNewSession, checkTtl, pageSize, readPlace, writePlace } from './check-arguments.js';
 import type { ApprovalQuery, ApprovalRecord, ApprovalRecords, Page, SessionRecords, Store } from './contract.js';
 import { fitsQuery } from './fits-query.js';
 import { memoryRuns } from './memory-runs.js';
@@ -67,8 +67,7 @@ function memorySessions(tables: MemoryTables): SessionRecords {
       return page(records, { size, keysOf: (record) => [record.updatedAt, record.id] });
     },
     async create(id, options = {}) {
-      checkId('session', id);
-      checkTtl(options.ttlMs);
+      checkNewSession(id, options);
       const before = tables.session(id);
       const row = before ?? tables.create(id, options);
       return { created: before === undefined, session: { ...row.record } };

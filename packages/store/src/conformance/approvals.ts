@@ -35,6 +35,23 @@ function testDerived({ store, other }: Suite): void {
     expect(await store().approvals.get(newId())).toBeUndefined();
   });
 
+  it('refuses a question whose id is one of another session, and keeps that one', async () => {
+    const [first, second, later] = [newId(), newId(), newId()];
+    const { agent, paid, result } = await waitingRun(store(), first, ['a']);
+    const { runId } = result;
+    const [question = ''] = await approvalIds(store(), first);
+    const refused = await run(agent, 'Pay.', { runId, session: { store: other(), id: second } });
+    expect(refused).toMatchObject({ status: 'failed', error: { code: 'CONFIG_INVALID', message: expect.stringContaining(first) } });
+    expect(await other().approvals.get(question)).toMatchObject({ session: first, state: 'open' });
+    expect((await store().sessions.get(second))?.status).toBe('open');
+    const done = await resume(agent, { store: store(), id: first }, { decisions: { [question]: 'approve' } });
+    expect([done.status, paid]).toEqual(['completed', ['a']]);
+    expect(await other().approvals.get(question)).toMatchObject({ session: first, state: 'resolved' });
+    await store().sessions.delete(first);
+    expect(await run(agent, 'Pay.', { runId, session: { store: store(), id: later } })).toMatchObject({ status: 'interrupted' });
+    expect(await store().approvals.get(question)).toMatchObject({ session: later, state: 'open' });
+  });
+
   it('shows an answer as decided until the run has taken it up, then as resolved', async () => {
     const id = newId();
     const { agent, paid } = await waitingRun(store(), id, ['a', 'b']);

@@ -114,7 +114,16 @@ export function testRuns({ store, other, pass }: Suite): void {
     });
 
     it('refuses runs and claims that make no sense', async () => {
-      const wrong = [{ id: '' }, { session: '' }, { agent: '' }, { queue: '' }, { priority: 0.5 }, { dueAt: -1 }, { dueAt: Number.NaN }];
+      const wrong = [
+        { id: '' },
+        { session: '' },
+        { agent: '' },
+        { queue: '' },
+        { owner: '' },
+        { priority: 0.5 },
+        { dueAt: -1 },
+        { dueAt: Number.NaN },
+      ];
       for (const change of wrong) expect(await codeOf(store().runs.create(newRun(change))), JSON.stringify(change)).toBe('CONFIG_INVALID');
       const queues = [{ queue: 'default' }];
       for (const change of [

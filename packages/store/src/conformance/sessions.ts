@@ -1,6 +1,7 @@
 import { defineAgent, resume, run } from '@guardloop/core';
 import { auditLog, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
+import type { Belonging } from '../contract.js';
 import type { Suite } from './suite.js';
 import { all, approvalIds, codeOf, inputEvent, newId, newRun, oddText, waitingRun } from './suite.js';
 
@@ -183,6 +184,17 @@ export function testSessions({ store, other, pass }: Suite): void {
       }
       for (const ttlMs of [0, -1, 0.5, Number.NaN])
         expect(await codeOf(store().sessions.create(newId(), { ttlMs }))).toBe('CONFIG_INVALID');
+      const wrong: readonly unknown[] = [
+        { ownr: 'anna' },
+        { owner: 5 },
+        { owner: '' },
+        { tenant: null },
+        { owner: 'x'.repeat(1_001) },
+        null,
+        'anna',
+      ];
+      for (const given of wrong)
+        expect(await codeOf(store().sessions.create(newId(), given as Belonging)), JSON.stringify(given)).toBe('CONFIG_INVALID');
     });
   });
 }

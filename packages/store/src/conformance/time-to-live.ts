@@ -1,3 +1,4 @@
+import { run } from '@guardloop/core';
 import { describe, expect, it } from 'vitest';
 import type { Suite } from './suite.js';
 import { approvalIds, codeOf, inputEvent, newId, newRun, until, waitingRun } from './suite.js';
@@ -55,6 +56,19 @@ export function testTimeToLive({ store, other, open, pass, options }: Suite): vo
       expect(await store().runs.claim({ owner: 'w', leaseMs: hour, queues: [{ queue: submitted.queue }] })).toBeUndefined();
       expect(await store().live.get(id)).toBeUndefined();
       expect(await store().sessions.delete(id)).toBe(false);
+    });
+
+    it('leaves the ids of its questions to others', async () => {
+      const [id, next] = [newId(), newId()];
+      await store().sessions.create(id, { ttlMs: short });
+      const { agent, result } = await waitingRun(store(), id);
+      const [question = ''] = await approvalIds(store(), id);
+      await pass(short);
+      await until(async () => (await other().sessions.get(id)) === undefined);
+      const { runId } = result;
+      expect(await run(agent, 'Pay.', { runId, session: { store: store(), id: next } })).toMatchObject({ status: 'interrupted' });
+      await store().sweep();
+      expect(await other().approvals.get(question)).toMatchObject({ session: next, state: 'open' });
     });
 
     it('S218: begins anew where a session has expired, and tells a writer who comes back to it', async () => {

@@ -2,7 +2,7 @@ import type { Approval, Decision } from '@guardloop/core';
 import type { Insertable, Selectable } from 'kysely';
 import { sql } from 'kysely';
 import { decideApproval, reopenApproval, scheduleApproval } from '../approval-records.js';
-import { pageSize, readPlace, writePlace } from '../check-arguments.js';
+import { approvalTaken, pageSize, readPlace, writePlace } from '../check-arguments.js';
 import type { Content, Encoded, Row } from '../codec.js';
 import { placeOf, readName, writeName } from '../codec.js';
 import type { ApprovalQuery, ApprovalRecord, ApprovalRecords, ApprovalState, DecideOutcome } from '../contract.js';
@@ -11,7 +11,7 @@ import { leadOf, lookedAt } from './lead.js';
 import { payloadReader, putPayloads } from './payloads.js';
 import type { Db, SqlContext } from './sql-context.js';
 import { nowOf, timeOf } from './sql-context.js';
-import { belonging, sessionIsLive, written } from './sql-sessions.js';
+import { belonging, lockSession, sessionIsLive, written } from './sql-sessions.js';
 import type { ApprovalsTable } from './tables.js';
 import { approvalColumns } from './tables.js';
 
@@ -78,12 +78,26 @@ export async function putApprovals(db: Db, context: SqlContext, records: readonl
     const { row, encoded } = await writeApproval(context, record);
     await putPayloads(db, { session: row.session, encoded });
     const { id: _, ...changes } = row;
-    await db
-      .insertInto('approvals')
-      .values(row)
-      .onConflict((conflict) => conflict.column('id').doUpdateSet(changes))
-      .execute();
+    const put = () =>
+      db
+        .insertInto('approvals')
+        .values(row)
+        .onConflict((conflict) => conflict.column('id').doUpdateSet(changes).where('approvals.session', '=', row.session))
+        .returning('id')
+        .executeTakeFirst();
+    if ((await put()) ?? ((await leavesFree(db, context, row)) && (await put()))) continue;
+    throw approvalTaken(record.session, { id: record.id, other: await sessionOf(db, row.id) });
   }
+}
+
+const sessionOf = async (db: Db, id: string): Promise<string> => {
+  const row = await db.selectFrom('approvals').select('session').where('id', '=', id).executeTakeFirst();
+  return readName(row?.session ?? '');
+};
+
+/** Whether the session that has the approval's id is one whose time is over. It goes by that. */
+async function leavesFree(db: Db, context: SqlContext, { id }: { readonly id: string }): Promise<boolean> {
+  return (await lockSession(db, context, writeName(await sessionOf(db, id)))) === undefined;
 }
 
 async function writeApproval(

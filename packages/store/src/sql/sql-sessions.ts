@@ -1,6 +1,6 @@
 import type { Expression, SqlBool } from 'kysely';
 import { expressionBuilder, sql } from 'kysely';
-import { checkId, checkTtl, pageSize, readPlace, writePlace } from '../check-arguments.js';
+import { checkNewSession, pageSize, readPlace, writePlace } from '../check-arguments.js';
 import { readName, writeName } from '../codec.js';
 import type { Belonging, SessionQuery, SessionRecord, SessionRecords } from '../contract.js';
 import { leadOf, lookedAt } from './lead.js';
@@ -137,8 +137,7 @@ export function sqlSessions(context: SqlContext): SessionRecords {
       return { items, ...(rows.length > size && last ? { next: writePlace([last.updatedAt, last.id]) } : {}) };
     },
     async create(id, options = {}) {
-      checkId('session', id);
-      checkTtl(options.ttlMs);
+      checkNewSession(id, options);
       const made = await database.write(async (db) => {
         for (;;) {
           const before = await lockSession(db, context, writeName(id));
