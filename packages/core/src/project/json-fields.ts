@@ -3,6 +3,7 @@ import { GuardloopError } from '../errors.js';
 import type { JsonValue } from '../model/types.js';
 import { checkMaxChars, headAndTail, resultCapChars } from './cap.js';
 import { fitFields } from './fit-fields.js';
+import { saysOtherwise } from './json-words.js';
 import { describeMissing } from './missing-fields.js';
 import type { Shown } from './own-projection.js';
 import { ownProjection } from './own-projection.js';
@@ -55,7 +56,8 @@ export function jsonFields(options: ArgumentFieldsOptions | JsonFieldsOptions<st
     const value = structured(output);
     if (value === undefined || value === null) return cutText(content, maxChars);
     try {
-      return showFields(value, { keep: named ?? ofTools, maxChars });
+      const shown = showFields(value, { keep: named ?? ofTools, maxChars });
+      return typeof output === 'string' && saysOtherwise(output) ? { ...shown, isReworded: true } : shown;
     } catch {
       // Nested deeper than can be looked into.
       return cutText(content, maxChars);

@@ -9,6 +9,8 @@ export interface Shown {
   readonly note?: string | undefined;
   /** The same for those who call the projection themselves: it follows the text. */
   readonly mark?: string | undefined;
+  /** It holds what a text meant, in characters that did not stand there. */
+  readonly isReworded?: boolean | undefined;
 }
 /** How one of core's own projections shows an output. */
 export type Show = (output: unknown, info: ProjectionInfo) => Awaitable<Shown>;
@@ -18,7 +20,7 @@ const own = new WeakMap<object, Show>();
 
 const inWords = ({ text, mark }: Shown): string => (mark === undefined ? text : `${text}\n${mark}`);
 
-/** Makes a projection whose result is made of pieces of the guarded output between core's fixed words. */
+/** Makes a projection whose result is made of pieces of the guarded output between core's fixed words, unless it says that it is reworded. */
 export function ownProjection<K extends string = never>(show: Show): Projection<unknown, K> {
   const projection = (output: unknown, info: ProjectionInfo): Awaitable<string> => {
     const shown = show(output, info);
@@ -28,7 +30,7 @@ export function ownProjection<K extends string = never>(show: Show): Projection<
   return Object.freeze(projection);
 }
 
-/** How one of core's own projections shows an output; what it makes of a guarded one needs no second look. Undefined for those of users. */
+/** How one of core's own projections shows an output; what it makes of a guarded one needs no second look, unless it is reworded. Undefined for those of users. */
 export function showOf(projection: unknown): Show | undefined {
   return typeof projection === 'function' ? own.get(projection) : undefined;
 }

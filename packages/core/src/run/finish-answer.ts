@@ -10,7 +10,7 @@ import type { LogDraft, RunHandle } from './handle.js';
 import { inTime } from './in-time.js';
 import { isPromise } from './is-promise.js';
 import type { AnswerValue } from './judge-answer.js';
-import { askRefusal, judgeAnswer } from './judge-answer.js';
+import { askRefusal, judgeAnswer, structuredAnswer } from './judge-answer.js';
 import { abortedEnd } from './observations.js';
 import { standNow } from './plan.js';
 import { nameOfUnknown, prepareCalls } from './prepare-calls.js';
@@ -169,9 +169,9 @@ function judgeText(open: Open): Ruling<AnswerValue> | Promise<Ruling<AnswerValue
   if (text === '') return { value: { text, value: undefined }, revision: 0, refusal: undefined, asks: [], isStopped: false };
   if (finishing.release.mode === 'window') return finishWindow(open);
   const { output: schema } = standNow(handle).agent;
-  const value = schema && isFinal ? readJson(text, schema).value : undefined;
+  const given = schema && isFinal ? structuredAnswer(text, schema) : { text, value: undefined };
   const { label, approvedRevision } = finishing;
-  return judgeAnswer(handle, { text, value }, { label, approvedRevision, subject: id, kind: 'answer', isFinal });
+  return judgeAnswer(handle, given, { label, approvedRevision, subject: id, kind: 'answer', isFinal });
 }
 
 async function finishWindow({ handle, finishing, id }: Open): Promise<Ruling<AnswerValue>> {

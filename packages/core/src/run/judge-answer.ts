@@ -1,5 +1,7 @@
 import type { OutputSubject } from '../define/types.js';
 import type { JsonValue } from '../model/types.js';
+import { saysOtherwise } from '../project/json-words.js';
+import type { CompiledSchema } from '../schema.js';
 import type { Ask, Refusal } from '../state/events.js';
 import type { Finishing } from './answer.js';
 import { readJson } from './answer.js';
@@ -45,13 +47,19 @@ export function judgeAnswer(handle: RunHandle, value: AnswerValue, judging: Judg
       const text = rewriteText(current.text, by);
       if (text === undefined) return undefined;
       if (schema === undefined) return { value: { text, value: undefined } };
-      const { value: structured } = readJson(text, schema);
-      if (structured === undefined) return undefined;
-      const parsed = inTime(handle, schema.parse(structured));
-      const fit = (outcome: Awaited<typeof parsed>) => (outcome.ok ? { value: { text, value: structured } } : undefined);
+      const answer = structuredAnswer(text, schema);
+      if (answer.value === undefined) return undefined;
+      const parsed = inTime(handle, schema.parse(answer.value));
+      const fit = (outcome: Awaited<typeof parsed>) => (outcome.ok ? { value: answer } : undefined);
       return isPromise(parsed) ? Promise.resolve(parsed).then(fit) : fit(parsed as Awaited<typeof parsed>);
     },
   });
+}
+
+/** The answer that a text gives by the schema. Its text says nothing in other characters than its value has: guardrails look at either. */
+export function structuredAnswer(text: string, schema: CompiledSchema): AnswerValue {
+  const { value } = readJson(text, schema);
+  return { text: value !== undefined && saysOtherwise(text) ? JSON.stringify(value) : text, value };
 }
 
 /** What an `ask` counts as where no person can be asked. */

@@ -91,7 +91,11 @@ async function projectedBy(
     // What it threw may quote the output, and is told as what gives no text is.
   }
   if (show !== undefined && made !== undefined) {
-    const { text, isWhole, note } = made as Shown;
+    const { text, isWhole, note, isReworded } = made as Shown;
+    if (isReworded && text !== output.content) {
+      const reworded = await judgeProjected(open, enclose(text), label);
+      return 'end' in reworded ? reworded : { content: withMedia(reworded.text, output.content), isWhole, note, by: 'user' };
+    }
     return text === output.content
       ? { content: enclose(text), isWhole, note }
       : { content: withMedia(enclose(text), output.content), isWhole, note, by: 'core' };
@@ -100,16 +104,24 @@ async function projectedBy(
     const summary = `${tool.name} ran, but its result could not be shown: its projection failed.`;
     return { end: errorEnd({ status: 'error', errorClass: 'failed', summary, label }) };
   }
-  const ruling = await judgeOutput(open, { output: textOutput(enclose(made)), form: 'projected', isError: false, label });
+  const judged = await judgeProjected(open, enclose(made), label);
+  if ('end' in judged) return judged;
+  const capped = cap(handle, judged.text);
+  if (!capped.isWhole || made.length >= whole.length) return { ...capped, by: 'user' };
+  const note = `This is a shorter form of the result: ${made.length} of its ${whole.length} characters.`;
+  return { content: capped.content, isWhole: false, note, by: 'user' };
+}
+
+/** The text in the form that passed. */
+async function judgeProjected(open: OpenCall, text: string, label: Label): Promise<{ readonly text: string } | { readonly end: CallEnd }> {
+  const { handle, tool } = open;
+  const ruling = await judgeOutput(open, { output: textOutput(text), form: 'projected', isError: false, label });
   if (ruling.isStopped) return { end: unknownEnd(tool.name, 'the run was stopped before its result was judged') };
   if (ruling.refusal) {
     if (ruling.refusal.action === 'halt') handle.abort({ kind: 'halt' });
     return { end: withheldEnd(tool.name, ruling.refusal) };
   }
-  const capped = cap(handle, ruling.value.content);
-  if (!capped.isWhole || made.length >= whole.length) return { ...capped, by: 'user' };
-  const note = `This is a shorter form of the result: ${made.length} of its ${whole.length} characters.`;
-  return { content: capped.content, isWhole: false, note, by: 'user' };
+  return { text: contentText(ruling.value.content) };
 }
 
 /** Images and files stay beside what core's own projections make of the text: those look at nothing else. */

@@ -490,7 +490,10 @@ export interface ToolEndEvent extends Durable<'tool.end'>, CallEnd {
   readonly projectionUsage?: readonly ModelShare[] | undefined;
   /** The output was a value, not a text: the content is its JSON, or was made of it. */
   readonly structured?: true | undefined;
-  /** How the content was made of the output, where it is not the output itself: a user's projection is guarded again. */
+  /**
+   * How the content was made of the output, where it is not the output itself. `user`, a projection of the user's, or one of core's that says
+   * what a text meant in other characters, was guarded again.
+   */
   readonly projection?: 'core' | 'user' | undefined;
   /** For the application; guarded, never sent to the model. */
   readonly details?: JsonValue | undefined;
