@@ -133,6 +133,48 @@ describe('for every way to cut an answer into pieces', () => {
   });
 });
 
+describe('however a model cuts its characters', () => {
+  const piecesOf = (events: readonly RunEvent[], type: 'text.delta' | 'reasoning.delta') =>
+    events.flatMap((event) => (event.type === type ? [event.text] : []));
+  /** True where two pieces share a character. */
+  const isParted = (piece: string, index: number, all: readonly string[]): boolean =>
+    /[\ud800-\udbff]$/.test(piece) && /^[\udc00-\udfff]/.test(all[index + 1] ?? '');
+
+  it.each([
+    ['without guardrails', [], {}],
+    ['through a window', [cards], {}],
+    ['through windows', [faces, cards], {}],
+    ['live', [defineGuardrail({ name: 'late', on: ['output'], check: () => allow() })], { release: 'live' }],
+  ] as const)('a person is shown whole ones (%s)', async (_, guardrails, options) => {
+    await fc.assert(
+      fc.asyncProperty(texts, sizes, async (text, cuts) => {
+        const model: Model = {
+          id: 'thinker',
+          provider: 'test',
+          async *stream() {
+            for (const piece of cut(text, cuts)) {
+              yield { type: 'reasoning.delta', text: piece };
+              yield { type: 'text.delta', text: piece };
+            }
+            yield { type: 'end', stopReason: 'stop', usage: { requests: 1 } };
+          },
+        };
+        const agent = defineAgent({ name: 'a', instructions: '', model, guardrails });
+        const watched = stream(agent, 'go', { ...options, reasoning: 'show' });
+        const events: RunEvent[] = [];
+        for await (const event of watched) events.push(event);
+        const shown = piecesOf(events, 'text.delta');
+        expect(shown.some(isParted)).toBe(false);
+        expect(piecesOf(events, 'reasoning.delta').some(isParted)).toBe(false);
+        const result = await watched.result;
+        if (result.status === 'completed') expect(shown.join('')).toBe(result.text);
+        if (guardrails.length === 0 && text !== '') expect(shown.join('')).toBe(text);
+      }),
+      { numRuns: 200, seed: 7 },
+    );
+  });
+});
+
 it('text flows behind a window while the model still speaks', async () => {
   const { deltas } = await listen(cut('a long answer that has no card in it at all', [3]), [cards]);
   expect(deltas.length).toBeGreaterThan(3);

@@ -25,6 +25,8 @@ export class AnswerReader {
   private readonly isThoughtShown: boolean;
   private readonly release: Release;
   reading: Promise<IteratorResult<ModelEvent>> | undefined;
+  /** Half a character at the end of what came, kept back until its other half is there. */
+  private readonly halves = { text: '', reasoning: '' };
 
   constructor(
     private readonly handle: RunHandle,
@@ -73,18 +75,15 @@ export class AnswerReader {
   }
 
   private take(event: ModelEvent): undefined | Promise<void> {
-    const { open, handle } = this;
+    const { handle } = this;
     if (this.end) throw this.misstep(event.type === 'end' ? 'ended its answer twice' : 'went on after the end of its answer');
     switch (event.type) {
       case 'text.delta':
         if (typeof event.text !== 'string') throw this.misstep('gave a text that is none');
-        this.text += event.text;
-        if (this.isThoughtShown) handle.emit({ type: 'reasoning.delta', turn: open.turn, text: event.text });
-        return this.release.push(event.text);
+        return this.takeText(this.whole('text', event.text));
       case 'reasoning.delta':
         if (typeof event.text !== 'string') throw this.misstep('gave a text that is none');
-        this.reasoning += event.text;
-        if (this.isReasoningShown) handle.emit({ type: 'reasoning.delta', turn: open.turn, text: event.text });
+        this.takeReasoning(this.whole('reasoning', event.text));
         return undefined;
       case 'tool.call':
         if (!isCall(event.call)) throw this.misstep('gave a call without a name or arguments');
@@ -99,10 +98,39 @@ export class AnswerReader {
         return undefined;
       case 'end':
         this.end = event;
-        return undefined;
+        return this.takeHalves();
       default:
         return undefined;
     }
+  }
+
+  private takeText(text: string): undefined | Promise<void> {
+    if (text === '') return undefined;
+    this.text += text;
+    if (this.isThoughtShown) this.handle.emit({ type: 'reasoning.delta', turn: this.open.turn, text });
+    return this.release.push(text);
+  }
+
+  private takeReasoning(text: string): void {
+    if (text === '') return;
+    this.reasoning += text;
+    if (this.isReasoningShown) this.handle.emit({ type: 'reasoning.delta', turn: this.open.turn, text });
+  }
+
+  /** A piece in whole characters: models, and what stands between, cut where they like. */
+  private whole(kind: 'text' | 'reasoning', piece: string): string {
+    const text = this.halves[kind] + piece;
+    const last = text.charCodeAt(text.length - 1);
+    const isCut = last >= 0xd800 && last <= 0xdbff;
+    this.halves[kind] = isCut ? text.slice(-1) : '';
+    return isCut ? text.slice(0, -1) : text;
+  }
+
+  /** Halves whose other half never came. */
+  private takeHalves(): undefined | Promise<void> {
+    const { text, reasoning } = this.halves;
+    this.takeReasoning(reasoning);
+    return this.takeText(text);
   }
 
   /** A warning is for those who watch: one that is none fails no run. */
