@@ -251,7 +251,7 @@ export function rewriteObject(raw: JsonObject, by: unknown): JsonObject | undefi
   if (typeof by === 'string') text = by;
   else if (Array.isArray(by)) {
     const content = JSON.stringify(raw);
-    const spans = readSpans(by, content.length);
+    const spans = readSpans(by, content);
     if (spans === undefined) return undefined;
     text = applySpans(content, spans);
   } else text = JSON.stringify(by) ?? '';

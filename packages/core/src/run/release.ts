@@ -7,7 +7,7 @@ import { failedReason, Info } from './guard.js';
 import { failureOf, givenBy, threw, unasked } from './guard-failure.js';
 import type { LogDraft, RunHandle } from './handle.js';
 import { isPromise } from './is-promise.js';
-import { applySpans, readSpans } from './rewrite-text.js';
+import { applySpans, cutsCharacter, readSpans } from './rewrite-text.js';
 import type { Placed } from './stand.js';
 
 /** What came of text that went through windows. */
@@ -191,7 +191,7 @@ class Window {
     });
     const { spec } = this.placed;
     const admission = spec.breaker === undefined ? undefined : admit(handle, spec, spec.breaker);
-    const look: Look = { start, length: content.length, aim, admission, began: handle.root.clock.now() };
+    const look: Look = { start, content, aim, admission, began: handle.root.clock.now() };
     if (spec.breaker !== undefined && admission === undefined) return this.take(unasked, look);
     const info = new Info(handle, this.label, noViewer);
     let given: unknown;
@@ -213,9 +213,9 @@ class Window {
     });
   }
 
-  private take(given: unknown, { start, length, aim, admission, began }: Look): Passed | Promise<Passed> {
+  private take(given: unknown, { start, content, aim, admission, began }: Look): Passed | Promise<Passed> {
     this.ms += this.handle.root.clock.now() - began;
-    const answer = this.read(given, start, length);
+    const answer = this.read(given, start, content);
     admission?.settle(answer === undefined);
     if (answer === undefined) return this.fail(aim.until, failureOf(given));
     const { spans, reason } = answer;
@@ -234,13 +234,13 @@ class Window {
   }
 
   /** The answer's spans in the whole text; undefined when it makes no sense or a span is too long. */
-  private read(given: unknown, start: number, length: number): Spans | undefined {
+  private read(given: unknown, start: number, content: string): Spans | undefined {
     if (typeof given !== 'object') return undefined;
     try {
       const { action, value, reason } = given as { action?: unknown; value?: unknown; reason?: unknown };
       if (action === 'allow') return unchanged;
       if (action !== 'rewrite' || typeof reason !== 'string') return undefined;
-      const spans = readSpans(value, length);
+      const spans = readSpans(value, content);
       if (spans === undefined || spans.some((span) => span.end - span.start > this.reach)) return undefined;
       return { spans: spans.map((span) => ({ start: span.start + start, end: span.end + start, with: span.with })), reason };
     } catch {
@@ -303,9 +303,9 @@ type Passed = string | undefined;
 
 /** One look of a guardrail through its window. */
 interface Look {
-  /** Of what it is shown, in the whole text. */
+  /** Where what it is shown begins in the whole text. */
   readonly start: number;
-  readonly length: number;
+  readonly content: string;
   readonly aim: Aim;
   readonly admission: Admission | undefined;
   readonly began: number;
@@ -315,8 +315,4 @@ interface Look {
 interface Aim {
   readonly until: number;
   readonly isLast: boolean;
-}
-
-function cutsCharacter(text: string, at: number): boolean {
-  return (text.codePointAt(at - 1) ?? 0) > 0xffff;
 }

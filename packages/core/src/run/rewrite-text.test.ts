@@ -44,14 +44,24 @@ describe('rewriteText', () => {
   });
 });
 
+it.each<[string, readonly object[]]>([
+  ['a span that begins within a character', [span(2, 4)]],
+  ['a span that ends within a character', [span(0, 2)]],
+  ['a text put in within a character', [span(2, 2, '+')]],
+  ['half a character', [span(1, 2, '*')]],
+])('rewriteText makes nothing of %s', (_what, by) => {
+  expect(rewriteText('a😀b', by)).toBeUndefined();
+  expect(rewriteText('a😀b', [span(1, 3, '*')])).toBe('a*b');
+});
+
 describe('readSpans', () => {
   it('gives the spans in order, and nothing else that stood in them', () => {
-    expect(readSpans([{ ...span(3, 4, 'b'), more: 1 }, span(0, 2, 'a')], 4)).toEqual([span(0, 2, 'a'), span(3, 4, 'b')]);
+    expect(readSpans([{ ...span(3, 4, 'b'), more: 1 }, span(0, 2, 'a')], 'abcd')).toEqual([span(0, 2, 'a'), span(3, 4, 'b')]);
   });
 
   it('leaves the list that was given as it was', () => {
     const given = [span(3, 4), span(0, 2)];
-    readSpans(given, 4);
+    readSpans(given, 'abcd');
     expect(given).toEqual([span(3, 4), span(0, 2)]);
   });
 });

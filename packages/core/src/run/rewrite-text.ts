@@ -3,12 +3,13 @@ import type { Span } from '../define/types.js';
 /** Applies what a rewrite gave to a text: text, or spans of it. Undefined when it makes no sense: not in order, overlapping, outside, or cutting a character. */
 export function rewriteText(content: string, by: unknown): string | undefined {
   if (typeof by === 'string') return by;
-  const spans = readSpans(by, content.length);
+  const spans = readSpans(by, content);
   if (spans === undefined) return undefined;
   return applySpans(content, spans);
 }
 
-export function readSpans(by: unknown, length: number): readonly Span[] | undefined {
+/** The spans of a text in order. Undefined when they make no sense. */
+export function readSpans(by: unknown, content: string): readonly Span[] | undefined {
   if (!Array.isArray(by)) return undefined;
   const spans: Span[] = [];
   for (const each of by as unknown[]) {
@@ -20,7 +21,8 @@ export function readSpans(by: unknown, length: number): readonly Span[] | undefi
   spans.sort((left, right) => left.start - right.start || left.end - right.end);
   let last = 0;
   for (const { start, end } of spans) {
-    if (start < last || end < start || end > length) return undefined;
+    if (start < last || end < start || end > content.length || cutsCharacter(content, start) || cutsCharacter(content, end))
+      return undefined;
     last = end;
   }
   return spans;
@@ -34,4 +36,9 @@ export function applySpans(content: string, spans: readonly Span[]): string {
     at = span.end;
   }
   return text + content.slice(at);
+}
+
+/** Whether a cut at this place would part a surrogate pair. */
+export function cutsCharacter(text: string, at: number): boolean {
+  return (text.codePointAt(at - 1) ?? 0) > 0xffff;
 }
