@@ -244,5 +244,6 @@ export type {
   ViewEntry,
   WatchEvent,
 } from './state/events.js';
+export { resolveLimits } from './state/limits.js';
 export { type AssertLogOptions, assertLog } from './state/log.js';
 export { type UsageDivision, usageBy } from './state/usage-by.js';

@@ -1,6 +1,5 @@
 import type { JsonObject, JsonValue, LimitName, RunInput } from '@guardloop/core';
-import { canonicalJson } from '@guardloop/core';
-import { suggest } from '@guardloop/core/model';
+import { canonicalJson, resolveLimits } from '@guardloop/core';
 import { plainJson } from './plain-json.js';
 import { describe, invalid } from './read-options.js';
 
@@ -13,19 +12,11 @@ export interface Submission {
   readonly traceparent?: string | undefined;
 }
 
-const limitNames = ['turns', 'toolCalls', 'tokens', 'cost', 'ms', 'handoffs', 'repairs', 'repeats'] as const satisfies readonly LimitName[];
-
-/** `Infinity` is no JSON: kept as `null`. Core checks what each may be once more when the run begins. Throws CONFIG_INVALID. */
+/** `Infinity` is no JSON: kept as `null`. Throws CONFIG_INVALID for limits that `run` would refuse. */
 export function writeLimits(given: unknown): JsonObject | undefined {
   if (given === undefined) return undefined;
-  if (typeof given !== 'object' || given === null) invalid('The option `limits` is not an object. Give limits as { turns: 8 }.');
-  const entries = Object.entries(given).filter(([, value]) => value !== undefined);
-  for (const [name, value] of entries) {
-    if (!(limitNames as readonly string[]).includes(name))
-      invalid(`There is no limit named ${name}. ${suggest(name, limitNames)}Use one of ${limitNames.join(', ')}.`);
-    if (typeof value !== 'number' || !(value >= 0))
-      invalid(`The limit ${name} is ${describe(value)}. Give a number from 0, or Infinity for no limit.`);
-  }
+  resolveLimits(given as Parameters<typeof resolveLimits>[0]);
+  const entries = Object.entries(given as object).filter(([, value]) => value !== undefined);
   return Object.fromEntries(entries.map(([name, value]) => [name, value === Number.POSITIVE_INFINITY ? null : (value as number)]));
 }
 

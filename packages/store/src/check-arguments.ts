@@ -1,6 +1,7 @@
 import type { LogEvent } from '@guardloop/core';
 import { GuardloopError } from '@guardloop/core';
 import { checkOptionNames, optionFault, suggest } from '@guardloop/core/model';
+import { writeName } from './codec.js';
 import type { ApprovalQuery, Belonging, ClaimOptions, NewRun, PageQuery, RunQuery, SessionQuery, SessionRecords } from './contract.js';
 
 const refuse = (what: string): GuardloopError => new GuardloopError('CONFIG_INVALID', what);
@@ -35,10 +36,14 @@ export function checkBatch(session: string, events: readonly LogEvent[], afterSe
   );
 }
 
-/** Throws CONFIG_INVALID for an id that is no text of 1 to 1,000 characters. */
+/** What an index of every database can hold. */
+const mostBytes = 1_000;
+const isName = (value: unknown): value is string =>
+  typeof value === 'string' && value !== '' && value.length <= mostBytes && new TextEncoder().encode(writeName(value)).length <= mostBytes;
+
+/** Throws CONFIG_INVALID for an id that is no text of 1 to 1,000 bytes in UTF-8. */
 export function checkId(what: string, id: unknown): asserts id is string {
-  if (typeof id !== 'string' || id === '' || id.length > 1_000)
-    throw refuse(`The id of a ${what} is no text of 1 to 1,000 characters. Give one that is.`);
+  if (!isName(id)) throw refuse(`The id of a ${what} is no text of 1 to 1,000 bytes in UTF-8. Give one that is.`);
 }
 
 /** What each list may be asked for, beside what all lists take. */
@@ -119,8 +124,8 @@ export function checkNewSession(id: string, options: Parameters<SessionRecords['
 
 function checkBelonging(what: string, { owner, tenant }: Belonging): void {
   for (const [name, value] of Object.entries({ owner, tenant }))
-    if (value !== undefined && (typeof value !== 'string' || value === '' || value.length > 1_000))
-      throw refuse(`\`${name}\` of ${what} is no text of 1 to 1,000 characters. Give one that is, or leave it out.`);
+    if (value !== undefined && !isName(value))
+      throw refuse(`\`${name}\` of ${what} is no text of 1 to 1,000 bytes in UTF-8. Give one that is, or leave it out.`);
 }
 
 /** Throws CONFIG_INVALID. */

@@ -208,8 +208,13 @@ async function sha256(text: string): Promise<string> {
   return Buffer.from(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))).toString('hex');
 }
 
-/** An id or a name for a column that takes neither U+0000 nor lone surrogates. Unlike names stay unlike; most stay as they are. */
+/**
+ * An id or a name for a column that takes neither U+0000 nor lone surrogates. Unlike names stay unlike; most stay as they are. Throws
+ * CONFIG_INVALID for what is no text.
+ */
 export function writeName(name: string): string {
+  if (typeof name !== 'string')
+    throw new GuardloopError('CONFIG_INVALID', 'An id or a name that a store was given is no text. Give a text.');
   return name.replace(/[\\\0]|\p{Surrogate}/gu, (character) => `\\${character.charCodeAt(0).toString(16).padStart(4, '0')}`);
 }
 

@@ -1,3 +1,4 @@
+import type { GuardloopError } from '@guardloop/core';
 import { defineAgent, resume, run } from '@guardloop/core';
 import { auditLog, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
@@ -178,12 +179,17 @@ export function testSessions({ store, other, pass }: Suite): void {
     });
 
     it('refuses ids that are none', async () => {
-      for (const id of ['', 'x'.repeat(1_001)]) {
+      for (const id of ['', 'x'.repeat(1_001), '\u6f22'.repeat(334)]) {
         expect(await codeOf(store().sessions.create(id))).toBe('CONFIG_INVALID');
         expect(await codeOf(store().append(id, [inputEvent(1, 'x')], 0))).toBe('CONFIG_INVALID');
       }
       for (const ttlMs of [0, -1, 0.5, Number.NaN])
         expect(await codeOf(store().sessions.create(newId(), { ttlMs }))).toBe('CONFIG_INVALID');
+      const wide = '\u6f22'.repeat(333);
+      expect(await store().sessions.create(`${wide}x`, { owner: wide, tenant: wide })).toMatchObject({ created: true });
+      for (const id of [null, undefined, 5, {}] as unknown as readonly string[])
+        for (const get of [store().sessions.get, store().runs.get, store().approvals.get])
+          expect([undefined, 'CONFIG_INVALID']).toContain(await get(id).catch((thrown: GuardloopError) => thrown.code));
       const wrong: readonly unknown[] = [
         { ownr: 'anna' },
         { owner: 5 },
