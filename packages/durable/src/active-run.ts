@@ -9,6 +9,7 @@ import type { Instant } from './lease.js';
 import { Lease } from './lease.js';
 import { LeasedLog } from './leased-log.js';
 import { LiveTextPublisher } from './live-text.js';
+import { onAbort } from './on-abort.js';
 import type { Outcome } from './outcome.js';
 import { afterTrouble, changeFor, outcomeOfError, outcomeOfResult } from './outcome.js';
 import { changeRun, makeDue } from './run-changes.js';
@@ -156,12 +157,33 @@ export class ActiveRun {
       return { kind: 'ended', status: 'failed', trouble: givenUp(record.attempts - 1) };
     if (record.submission === undefined && record.trouble) return { kind: 'trouble', ...record.trouble };
     const submission = readSubmission(record.submission);
-    const options = await this.options(registered, submission);
+    const options = await this.optionsInTime(registered, submission);
+    if (options === undefined) return isBegun ? this.endCancelled(undefined) : { kind: 'ended', status: 'cancelled' };
     return isBegun ? this.resume(registered, options, submission.input) : this.begin(registered, options, { submission, session });
   }
 
   private get session(): SessionReference {
     return { store: this.log, id: this.record.session };
+  }
+
+  /** As `options`; undefined where the user's functions have not made them some time after somebody wanted the run ended. */
+  private async optionsInTime(registered: Registered, submission: Submission): Promise<object | undefined> {
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    let off: (() => void) | undefined;
+    const { signal } = this.controller;
+    const tooLate = new Promise<undefined>((resolve) => {
+      const wait = (): void => {
+        timer = setTimeout(() => resolve(undefined), stopMs);
+      };
+      if (signal.aborted) wait();
+      else off = onAbort(signal, wait);
+    });
+    try {
+      return await Promise.race([this.options(registered, submission), tooLate]);
+    } finally {
+      clearTimeout(timer);
+      off?.();
+    }
   }
 
   /** What the run is given beside its input. */
@@ -277,9 +299,11 @@ export class ActiveRun {
     if (registered) {
       try {
         const submission = readSubmission(this.record.submission);
-        const options = await this.options(registered, submission);
-        const result = await this.enter(registered, { ...forResume(options), accept: 'changed', input: submission.input });
-        return outcomeOfResult(result, this.log.hasEnded);
+        const options = await this.optionsInTime(registered, submission);
+        if (options) {
+          const result = await this.enter(registered, { ...forResume(options), accept: 'changed', input: submission.input });
+          return outcomeOfResult(result, this.log.hasEnded);
+        }
       } catch (thrown) {
         if (!GuardloopError.is(thrown) || (thrown.code !== 'RESUME_MISMATCH' && thrown.code !== 'CONFIG_INVALID')) throw thrown;
       }
@@ -328,6 +352,8 @@ export class ActiveRun {
 
 /** How soon a change of the session is looked at. */
 const lookMs = 200;
+/** How long functions of the user's are waited for once the run is to end: as long as core waits for tools. */
+const stopMs = 2_000;
 
 function decisionsOf(records: readonly ApprovalRecord[]): Readonly<Record<string, Decision | AttributedDecision>> {
   return Object.fromEntries(

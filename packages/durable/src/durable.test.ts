@@ -201,4 +201,28 @@ describe('durable', () => {
     await stopped;
     expect(await runs.status('r1')).toMatchObject({ state: 'queued' });
   });
+
+  it.each([
+    ['not begun', 'r1'],
+    ['begun', 'r2'],
+  ])('a run that has %s is cancelled although its context never comes', async (_, id) => {
+    const store = memoryStore();
+    const pay = defineTool({ name: 'pay', description: 'Pay.', input: z.object({}), approval: true, execute: () => 'paid' });
+    const desk = defineAgent({ name: 'desk', instructions: '', model: scriptedModel([callTool('pay'), say('Done.')]), tools: [pay] });
+    let hangs = id === 'r1';
+    const made = vi.fn();
+    const context = () => {
+      made();
+      return hangs ? new Promise<object>(() => undefined) : {};
+    };
+    const runs = durable({ store, agents: { desk: durableAgent(desk, { context }) } });
+    onTestFinished(() => runs.close({ graceMs: 0 }));
+    await runs.worker();
+    await runs.submit('desk', 'Hi', { id });
+    await vi.waitFor(() => expect(made).toHaveBeenCalled(), { timeout: 20_000 });
+    if (!hangs) expect(await runs.result(id, { waitMs: 20_000 })).toMatchObject({ status: 'interrupted' });
+    hangs = true;
+    await runs.cancel(id);
+    expect(await runs.result(id, { until: 'end', waitMs: 20_000 })).toMatchObject({ status: 'cancelled' });
+  });
 });
