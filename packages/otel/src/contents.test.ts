@@ -97,6 +97,19 @@ describe('what was said', () => {
     expect(spanNamed(spans(), 'invoke_agent desk').attributes['gen_ai.input.messages']).toBe('[{"role":"user","parts":[]}]');
   });
 
+  it('is cut between characters, never inside of one', async () => {
+    const text = fc.string({ unit: 'binary', minLength: 1, maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(text, fc.integer({ min: 1, max: 12 }), async (said, maxChars) => {
+        const { spans } = await start('tools', { contents: { redact: () => said, maxChars } });
+        const recorded = spanNamed(spans(), 'execute_tool look_up').attributes['gen_ai.tool.call.arguments'];
+        expect(recorded).toSatisfy((cut: string) => said.startsWith(cut) && cut.length >= Math.min(maxChars, said.length) - 1);
+        expect(recorded).not.toMatch(/\p{Cs}/u);
+      }),
+      { numRuns: 60, seed: 7 },
+    );
+  });
+
   it('is not who decided, nor their words', async () => {
     const { telemetry, spans, result } = await start('approval', { contents: plain });
     const decisions = { 'r1/p1': { decision: { reject: 'too dear for us' }, by: 'ann@example.org' } };

@@ -45,9 +45,12 @@ export class Contents {
   private redacted(text: string, place: ContentPlace): string | undefined {
     const { redact, maxChars } = this.settings;
     const left: unknown = safely('redact', () => redact(text, place));
-    return typeof left === 'string' ? left.slice(0, maxChars) : undefined;
+    return typeof left === 'string' ? cut(left, maxChars) : undefined;
   }
 }
+
+/** Never in the middle of a character: half of one is no text that a collector could read. */
+const cut = (text: string, most: number): string => text.slice(0, most).replace(/[\uD800-\uDBFF]$/, '');
 
 function textsOf(item: UserMessage | AssistantMessage): readonly string[] {
   if (item.role === 'assistant') return [item.text];
