@@ -116,6 +116,23 @@ describe('telemetry', () => {
     );
   });
 
+  it('ends no process by a function that gives a promise, which rejects, where it should answer at once', async () => {
+    const unheard: unknown[] = [];
+    const hear = (reason: unknown): void => void unheard.push(reason);
+    process.on('unhandledRejection', hear);
+    try {
+      const late = (() => Promise.reject(new Error('no telemetry today'))) as unknown as () => string;
+      const { telemetry, spans } = inMemory({ contents: { redact: late }, provider: late });
+      const { status } = await run(desk({ desk: [say('Hello.')] }), 'hi', { observers: [telemetry] });
+      await new Promise((resolve) => setImmediate(resolve));
+      expect(status).toBe('completed');
+      expect(spans().length).toBeGreaterThan(0);
+      expect(unheard).toEqual([]);
+    } finally {
+      process.off('unhandledRejection', hear);
+    }
+  });
+
   it('tells diag that something failed, without a word of it', async () => {
     const told: string[] = [];
     const note = (message: string): void => void told.push(message);
