@@ -303,6 +303,32 @@ describe('what hangs or fails behind the server', () => {
   });
 });
 
+it('goes on serving where who is told of its failures fails over it, even later', async () => {
+  const unheard: unknown[] = [];
+  const hear = (reason: unknown): void => void unheard.push(reason);
+  process.on('unhandledRejection', hear);
+  const told: unknown[] = [];
+  const where = await openScene(
+    { desk },
+    {
+      authenticate: () => Promise.reject(new Error('no sessions')),
+      onError: async (error) => {
+        told.push(error);
+        await Promise.resolve();
+        throw new Error('no log');
+      },
+    },
+  );
+  try {
+    for (let times = 0; times < 2; times += 1) expect((await where.as('anna', '/v1/runs')).status).toBe(401);
+    expect(told).toHaveLength(2);
+    expect(unheard).toEqual([]);
+  } finally {
+    await where.close();
+    process.off('unhandledRejection', hear);
+  }
+});
+
 describe('every answer', () => {
   it('is kept nowhere, read as what it says it is, and shown in no frame', async () => {
     for (const [path, origin] of [

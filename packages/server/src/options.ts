@@ -173,11 +173,8 @@ export function readOptions<U extends Caller>(options: ServerOptions<U>): Settin
     showFor: readShow(options.show),
     ...readNumbers(options),
     onError: (error) => {
-      try {
-        onError(error);
-      } catch {
-        // Who is told of faults must not make new ones.
-      }
+      // Who is told of faults must not make new ones, at once or later.
+      void (async () => onError(error))().catch(() => undefined);
     },
   };
 }
