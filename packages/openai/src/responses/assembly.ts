@@ -68,6 +68,8 @@ export class ResponsesAssembly implements AnswerAssembly {
   /** Of the frame that is looked at. */
   #events: ModelEvent[] = [];
   #size = 0;
+  /** The id of the response, as its beginning told it. */
+  #created = '';
   #status: string | undefined;
   #incompleteReason = '';
   /** Who refused, in words that are safe to show. */
@@ -135,6 +137,9 @@ export class ResponsesAssembly implements AnswerAssembly {
 
   #take(event: Fields, type: string): void {
     switch (type) {
+      case 'response.created':
+        this.#start(textOf(recordOf(event.response)?.id));
+        return;
       case 'response.output_item.added':
         this.#begin(this.#items.open(event, this.#supported(event.item)));
         return;
@@ -163,6 +168,13 @@ export class ResponsesAssembly implements AnswerAssembly {
       default:
         this.#takeOther(event, type);
     }
+  }
+
+  /** A proxy that asks again in the middle of a stream puts two answers into one. Said again, a beginning is the same one. */
+  #start(id: string): void {
+    if (this.#created !== '' && id !== '' && id !== this.#created && this.#size > 0)
+      throw this.#options.protocolError('The stream holds two answers', true);
+    this.#created = id || this.#created;
   }
 
   /** Ends, errors, whole answers; events of any other type pass. */

@@ -541,6 +541,28 @@ describe('S162: a stream that breaks', () => {
   });
 });
 
+describe('S072: a response that begins within another', () => {
+  const second = { ...created, response: { ...created.response, id: 'resp_2' } };
+  const pay = (id: string) => call(`fc_${id}`, `call_${id}`, '{"cents":5}');
+
+  test.each<[string, readonly object[]]>([
+    ['after text', [created, ...streamed(hello, 0), second, ...streamed(message('msg_2', 'Hm.'), 0), completed([])]],
+    ['after a whole call', [created, ...streamed(pay('1'), 0), second, ...streamed(pay('2'), 0), completed([pay('2')])]],
+    ['within a call', [created, ...streamed(pay('1'), 0).slice(0, 2), second, ...streamed(pay('2'), 0), completed([pay('2')])]],
+  ])('%s is no answer, and runs nothing', async (_name, events) => {
+    const { seen, error } = await failedOn(...events);
+    expect(seen.filter(({ type }) => type === 'tool.call' || type === 'end')).toEqual([]);
+    expect(error).toMatchObject({ code: 'MODEL_PROTOCOL', message: expect.stringContaining('two answers') as string });
+  });
+
+  test.each<[string, readonly object[]]>([
+    ['under the same id', [created, ...streamed(hello, 0).slice(0, 2), created, ...streamed(hello, 0).slice(2), completed([hello])]],
+    ['before anything was said', [created, second, ...streamed(hello, 0), completed([hello])]],
+  ])('%s is that response', async (_name, events) => {
+    expect((await answered(events)).text).toBe('Grüße 😀.');
+  });
+});
+
 describe('the other SDK, and errors', () => {
   test('a client of openai 7 is taken', async () => {
     const client = new OpenAI7({ apiKey: 'k', baseURL, maxRetries: 0 });
