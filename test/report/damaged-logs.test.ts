@@ -6,17 +6,22 @@ import {
   compareVerdicts,
   defineAgent,
   defineGuardrail,
+  defineTool,
   forkLog,
   GuardloopError,
   replay,
   resume,
+  run,
+  stream,
   usageBy,
 } from '@guardloop/core';
+import type { Model } from '@guardloop/core/model';
 import type { GuardReport } from '@guardloop/core/report';
 import { guardReport, reportHtml, reportMarkdown } from '@guardloop/core/report';
-import { auditLog, normalLog, say, scriptedModel } from '@guardloop/testing';
+import { auditLog, callTool, normalLog, say, scriptedModel } from '@guardloop/testing';
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { guardrails, openDesk, sessionLog, waitingLog } from './stories.js';
 
 const canary = 'CANARY-7';
@@ -234,6 +239,60 @@ it('runs that say of each other that they are their parents, or name no call, ar
   expect(() => guardReport({ ...log, events: moved })).toThrow(
     expect.objectContaining({ code: 'LOG_INVALID', message: expect.stringContaining('names another parent') }),
   );
+});
+
+it.each([
+  [{ requests: Number.NaN, inputTokens: Number.NaN, outputTokens: Number.POSITIVE_INFINITY }],
+  [{ requests: 1, inputTokens: null, cost: null }],
+  [{ requests: 1, inputTokens: '12', byModel: { m: { requests: null } } }],
+  [{}],
+])('a log of a run whose model told no sensible usage is whole, stored or not: %j', async (usage) => {
+  const model: Model = {
+    id: 'm',
+    provider: 'p',
+    async *stream() {
+      yield { type: 'text.delta', text: 'hi' };
+      yield { type: 'end', stopReason: 'stop', usage: usage as never };
+    },
+  };
+  const { log } = await run(defineAgent({ name: 'a', instructions: '', model }), 'hi');
+  for (const each of [log, JSON.parse(JSON.stringify(log)) as Log]) {
+    expect(() => assertLog(each)).not.toThrow();
+    expect(auditLog(each)).toEqual([]);
+    const report = guardReport(each);
+    expect(reportMarkdown(report)).toContain('- models: 1 request');
+    expect(reportHtml(report)).toContain('1 request');
+  }
+});
+
+it.each(['__proto__', 'constructor', 'toString'])('a tool, guardrail and agent named %s are told and audited like others', async (name) => {
+  const own = defineGuardrail({ name, on: ['toolInput', 'toolOutput'], check: () => allow() });
+  const tool = defineTool({ name, description: '', input: z.object({}), guardrails: [own], execute: () => 'done' });
+  const model = scriptedModel([callTool(name, {}, 'c1'), say('Done.')]);
+  const { log } = await run(defineAgent({ name, instructions: '', model, tools: [tool] }), 'hi', { runId: name });
+  expect(auditLog(log)).toEqual([]);
+  expect(guardReport(log).stands[0]?.tools).toMatchObject([{ tool: name, guardrails: [{ name }] }]);
+});
+
+it('what was said while a run was under way stands beside what it began with', async () => {
+  const model = scriptedModel([callTool('look', {}, 'c1'), say('Done.')]);
+  const look = defineTool({
+    name: 'look',
+    description: '',
+    input: z.object({}),
+    execute: () => {
+      void watched.steer('And this.');
+      return 'seen';
+    },
+  });
+  const seen = defineGuardrail({ name: 'seen', on: ['input'], check: () => allow() });
+  const watched = stream(defineAgent({ name: 'a', instructions: '', model, tools: [look] }), 'First.', { guardrails: [seen] });
+  const { log } = await watched.result;
+  const inputs = guardReport(log).runs[0]?.entries.filter(({ kind }) => kind === 'input') ?? [];
+  expect(inputs).toMatchObject([
+    { items: [{ text: { text: 'First.' } }], verdicts: [{ guardrail: 'seen' }] },
+    { items: [{ text: { text: 'And this.' } }], verdicts: [{ guardrail: 'seen' }] },
+  ]);
 });
 
 it('options of reports are checked', async () => {

@@ -228,7 +228,14 @@ export class RunCollector {
   }
 
   private accept(run: RunDraft, event: InputAcceptEvent): void {
+    // What a person says while the run is under way is an input of its own.
+    if (run.input?.isAccepted) run.input = undefined;
     const entry = this.inputOf(run, event);
+    if (run.isAccepted && run.enteringCall === undefined) {
+      entry.verdicts.push(...run.entering);
+      run.entering = [];
+      run.settle((key) => key === 'entering');
+    }
     run.settle((key) => key === 'input');
     run.isAccepted = true;
     entry.isAccepted = true;

@@ -213,12 +213,15 @@ export function bySurface(verdicts: readonly ReportVerdict[]): readonly Extract<
   return [...groups].map(([surface, list]) => ({ type: 'boundary', surface, verdicts: list }));
 }
 
+const isTold = (count: number | undefined): count is number => Number.isFinite(count);
+
 /** What model calls used. */
 export function tellUsage({ requests, inputTokens, outputTokens, cost }: Usage): string {
-  const told = [tellCounted(requests, 'request')];
-  if (inputTokens !== undefined) told.push(`${tellCount(inputTokens)} tokens in`);
-  if (outputTokens !== undefined) told.push(`${tellCount(outputTokens)} out`);
-  if (cost !== undefined) told.push(`cost ${tellCost(cost)}`);
+  // What is no number was told by a provider, and tells nothing.
+  const told = [tellCounted(isTold(requests) ? requests : 0, 'request')];
+  if (isTold(inputTokens)) told.push(`${tellCount(inputTokens)} tokens in`);
+  if (isTold(outputTokens)) told.push(`${tellCount(outputTokens)} out`);
+  if (isTold(cost)) told.push(`cost ${tellCost(cost)}`);
   return told.join(', ');
 }
 

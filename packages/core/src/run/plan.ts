@@ -66,8 +66,10 @@ function buildStand(agent: AgentSpec, runGuards: readonly GuardrailSpec[]): Stan
       ]),
     );
   const offeredNow = entries.filter(({ offered }) => offered.spec.enabled !== false);
-  const toolEntries: Record<string, readonly GuardEntry[]> = {};
-  for (const tool of tools) if (tool.guardrails.length > 0) toolEntries[tool.name] = tool.guardrails.map((spec) => spec.entry);
+  // A tool may have a name that every object knows.
+  const toolEntries: Manifest['tools'] = Object.fromEntries(
+    tools.filter(({ guardrails }) => guardrails.length > 0).map(({ name, guardrails }) => [name, guardrails.map((spec) => spec.entry)]),
+  );
   return {
     agent,
     runGuards,
@@ -144,7 +146,8 @@ export function manifestOf(stand: Stand, agents: ReadonlyMap<string, AgentSpec>)
   for (const { target } of stand.agent.handoffs) {
     const agent = typeof target === 'string' ? agents.get(target) : target;
     const entries = agent?.guardrails.filter(({ on }) => on.includes('handoff') || on.includes('input')).map(({ entry }) => entry) ?? [];
-    if (agent && entries.length > 0) targets[agent.name] = entries;
+    if (agent && entries.length > 0)
+      Object.defineProperty(targets, agent.name, { value: entries, enumerable: true, configurable: true, writable: true });
   }
   return Object.keys(targets).length === 0 ? stand.manifest : deepFreeze({ ...stand.manifest, targets });
 }

@@ -66,18 +66,8 @@ function formsOf(words: 'known' | 'any'): ReadonlyMap<string, Form> {
   const isItem = (value: unknown): boolean => typeof value === 'object' && value !== null && 'role' in value;
   const view = listOf(either(isText, [text, either(isItem, [userMessage, viewText])]));
 
-  const counts = {
-    requests: number,
-    inputTokens: optional(number),
-    outputTokens: optional(number),
-    cacheReadTokens: optional(number),
-    cacheWriteTokens: optional(number),
-    reasoningTokens: optional(number),
-    audioInputTokens: optional(number),
-    audioOutputTokens: optional(number),
-    cost: optional(number),
-  } as const;
-  const usage = fields({ ...counts, byModel: optional(recordOf(fields(counts))) });
+  // What is no count tells nothing, and is read so: a provider may have told it.
+  const usage = fields({ byModel: optional(recordOf(object)) });
   const shares = optional(listOf(fields({ model: text, usage })));
 
   const surface = oneOf('input', 'toolInput', 'toolOutput', 'handoff', 'output');
@@ -160,7 +150,8 @@ function formsOf(words: 'known' | 'any'): ReadonlyMap<string, Form> {
     digest: text,
     reason: text,
     asks,
-    label,
+    // Left out of logs of 0.1.0, as the next.
+    label: optional(label),
     untrustedFrom: optional(texts),
     rewrites: optional(listOf(fields({ by: text, reason: optional(text), places: optional(count) }))),
   } as const;
