@@ -1,4 +1,4 @@
-// A worker that is frozen while another one takes its run over, and then wakes: it may start nothing more that may not run twice.
+// A worker that is frozen while another one takes its run over, and then wakes: it may start nothing more.
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Field, StoreKind } from './field.js';
@@ -8,7 +8,6 @@ import { readLedger } from './ledger.js';
 import type { Strike } from './places.js';
 import type { Row } from './report.js';
 import { forAll } from './report.js';
-import { repeatableTools } from './scene.js';
 import { strikeWorkers } from './struck-run.js';
 import type { Trial } from './trial.js';
 import { openTrial, until } from './trial.js';
@@ -91,8 +90,7 @@ export async function freeze({
     await sleep(watchedMs);
     const later = readLedger(trial.files.ledger).slice(before);
     for (const { tool, key } of later)
-      if (!begun.includes(tool) && !repeatableTools.includes(tool))
-        flaws.push(`after it woke, the frozen worker began ${tool} (${key.replace(name, 'RUN')})`);
+      if (!begun.includes(tool)) flaws.push(`after it woke, the frozen worker began ${tool} (${key.replace(name, 'RUN')})`);
     if ((await trial.store.load(name)).length !== ending.events.length) flaws.push('the log has grown after the run had ended');
     return { flaws, heldLock };
   } finally {

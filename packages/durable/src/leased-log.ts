@@ -33,6 +33,11 @@ export class LeasedLog implements SessionStore {
     await this.checkHeld(session);
   }
 
+  confirm(session: string): Promise<void> | undefined {
+    const { isHeld, seemsOver } = this.lease;
+    return isHeld && !seemsOver ? undefined : this.checkHeld(session);
+  }
+
   private async checkHeld(session: string): Promise<void> {
     const { lease } = this;
     if (lease.isHeld && !(lease.seemsOver && !(await lease.renew()))) return;

@@ -372,6 +372,14 @@ export class RunHandle {
     return writer.failure === undefined;
   }
 
+  /** Whether the session is still this run's, where that can be asked. False: it is not, and the run is being stopped. */
+  stillWrites(): boolean | Promise<boolean> {
+    const { writer } = this.root;
+    const asked = writer?.confirm();
+    if (asked === undefined) return true;
+    return this.wait(asked).then(({ kind }) => kind !== 'stopped' && writer?.failure === undefined);
+  }
+
   /** As {@link barrier}, at the end: a stopped run too waits, for `graceMs` more. A store that takes longer has failed. */
   async lastBarrier(): Promise<void> {
     const { writer } = this.root;

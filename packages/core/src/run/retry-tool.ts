@@ -30,6 +30,8 @@ export async function retryTool(open: OpenCall, input: unknown, retry: RetrySpec
     const waitMs = backoffMs(retry, attempt);
     if (clock.now() + waitMs >= endsAt) return last;
     if (waitMs > 0 && (await handle.wait(new Promise<never>(() => undefined), waitMs)).kind === 'stopped') return last;
+    const may = handle.stillWrites();
+    if (may !== true && !(await may)) return last;
     // A timer may come late.
     if (clock.now() >= endsAt) return last;
   }

@@ -32,7 +32,10 @@ export async function runCall(open: OpenCall, input: unknown): Promise<void> {
     if (runsOnce(tool)) start.once = true;
     handle.append(start);
   }
-  if (!tool.repeatable && tool.agent === undefined && handle.root.writer && !(await handle.barrier())) return;
+  if (tool.agent === undefined && handle.root.writer) {
+    const may = tool.repeatable ? handle.stillWrites() : handle.barrier();
+    if (may !== true && !(await may)) return;
+  }
   if (handle.stop) {
     // Stopped between the record and the effect: it did not happen, and the record cannot say so for sure.
     endCall(open, { ...unknownEnd(tool.name, 'the run was stopped'), revision: 0, chars: 0 });

@@ -45,6 +45,11 @@ export class StoreWriter {
     return this.flushing;
   }
 
+  /** Asks the store whether the session is still this writer's. Undefined when there is nothing to wait for; look at `failure` then. */
+  confirm(): Promise<void> | undefined {
+    return this.store.confirm?.(this.id)?.catch((thrown: unknown) => this.fail(this.failureOf(thrown, 'answer for')));
+  }
+
   /** Whether the last answer of a model is stored: after a cut it is not asked for again. */
   get hasLastAnswer(): boolean {
     return this.stored >= this.lastAnswer;
@@ -69,6 +74,12 @@ export class StoreWriter {
     this.writing.onFailure(error);
   }
 
+  private failureOf(thrown: unknown, what: string): GuardloopError {
+    if (GuardloopError.is(thrown)) return thrown;
+    const message = `The session store failed to ${what} ${this.id}. The run was stopped; look at the cause, then resume it.`;
+    return new GuardloopError('STORE_FAILED', message, { cause: thrown, isRetryable: true });
+  }
+
   private async flush(): Promise<void> {
     // Events appended in the same step go together.
     await undefined;
@@ -80,15 +91,7 @@ export class StoreWriter {
         this.stored = batch.at(-1)?.seq ?? this.stored;
       }
     } catch (thrown) {
-      this.fail(
-        GuardloopError.is(thrown)
-          ? thrown
-          : new GuardloopError(
-              'STORE_FAILED',
-              `The session store failed to append to ${this.id}. The run was stopped; look at the cause, then resume it.`,
-              { cause: thrown, isRetryable: true },
-            ),
-      );
+      this.fail(this.failureOf(thrown, 'append to'));
     } finally {
       this.flushing = undefined;
     }

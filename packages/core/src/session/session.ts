@@ -41,4 +41,11 @@ export interface SessionStore {
    * kept as they are or be serialised later within the call.
    */
   append(id: string, events: readonly LogEvent[], afterSeq: number): Promise<void>;
+
+  /**
+   * Of a view under a lease: whether the writer still has session `id`. `undefined`: yes, as far as is known without asking. Else resolves
+   * where the store says yes, and rejects with `LOG_CONFLICT` where another writer has it. Asked right before a tool begins without waiting
+   * for its `tool.start` to be stored (one that is repeatable), and before it is tried again: a process that stood still begins nothing more.
+   */
+  confirm?(id: string): Promise<void> | undefined;
 }

@@ -71,12 +71,15 @@ export function faultTests(makeHarness: MakeHarness): void {
       never.open();
     });
 
-    it('a frozen worker whose run was taken over starts no effect when it wakes', async () => {
+    it.each([
+      ['no effect', false],
+      ['no repeatable one either', true],
+    ])('a frozen worker whose run was taken over starts %s when it wakes', async (_, repeatable) => {
       const isIn = gate();
       const goesOn = gate();
       const ledger: string[] = [];
       const make = (who: string, waits: boolean) => {
-        const { tool } = ledgerTool('charge', { during: async () => void ledger.push(who) });
+        const { tool } = ledgerTool('charge', { repeatable, during: async () => void ledger.push(who) });
         return defineAgent({
           name: 'desk',
           instructions: '',
