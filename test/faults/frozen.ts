@@ -103,8 +103,8 @@ function underWay(trial: Trial, pid: number): readonly string[] {
   const places = readFileSync(trial.files.places, 'utf8')
     .split('\n')
     .filter((line) => line.startsWith(`${pid} tool `));
-  const names = places.map((line) => line.split(' ')[2]?.split('#')[0] ?? '');
-  return names.filter((name) => !places.some((line) => line.includes(` ${name}#1 effect`)));
+  const calls = places.map((line) => line.split(' ')[2] ?? '');
+  return calls.filter((call) => !places.some((line) => line.includes(` ${call} effect`))).map((call) => call.split('#')[0] ?? '');
 }
 
 /** By the state that Linux tells: T is stopped. */
