@@ -5,6 +5,7 @@ import { cancelRun } from './cancel.js';
 import { watchEvents } from './events.js';
 import { resultOf } from './result.js';
 import { runInfo } from './run-info.js';
+import { isSameInput } from './submission.js';
 import type { SubmitPlace } from './submit.js';
 import { submitRun } from './submit.js';
 import type { DurableClient, RunInfo } from './types.js';
@@ -19,6 +20,9 @@ export function clientOver(place: SubmitPlace): Omit<DurableClient, 'close'> {
     async status(id) {
       const record = await store.runs.get(id);
       return record && runInfo(record);
+    },
+    async hasInput(id, input) {
+      return isSameInput((await store.runs.get(id))?.submission, input);
     },
     cancel: (id, options) => cancelRun(place, id, options),
     result: (id, options) => resultOf(store, id, options),

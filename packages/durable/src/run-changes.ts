@@ -1,20 +1,24 @@
 import type { RunChange, RunRecord, Store } from '@guardloop/store';
+import { digestSubmission } from './submission.js';
 
 /**
- * Changes a run's record as it stands when the change is written. `change` is asked anew when somebody else was faster; undefined: nothing
+ * Changes a run's record as it stands when the change is written. `makeChange` is asked anew when somebody else was faster; undefined: nothing
  * is to be changed. Resolves to the record as it is then; undefined without one.
  */
 export async function changeRun(
   store: Store,
   id: string,
-  change: (record: RunRecord, now: number) => RunChange | undefined,
+  makeChange: (record: RunRecord, now: number) => RunChange | undefined,
 ): Promise<{ readonly record: RunRecord; readonly isChanged: boolean } | undefined> {
   for (;;) {
     const record = await store.runs.get(id);
     if (record === undefined) return undefined;
-    const wanted = change(record, await store.now());
+    const wanted = makeChange(record, await store.now());
     if (wanted === undefined) return { record, isChanged: false };
-    const changed = await store.runs.update(id, record.version, wanted);
+    const { submission } = record;
+    const isOver = wanted.state === 'ended' && submission !== undefined;
+    const change = isOver ? { ...wanted, submission: await digestSubmission(submission) } : wanted;
+    const changed = await store.runs.update(id, record.version, change);
     if (changed) return { record: changed, isChanged: true };
   }
 }

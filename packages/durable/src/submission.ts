@@ -48,13 +48,59 @@ export function writeSubmission(parts: { readonly [K in keyof Submission]: JsonV
   return Object.fromEntries(Object.entries({ version: 1, ...parts }).filter(([, value]) => value !== undefined)) as JsonValue;
 }
 
-/** Whether two submissions ask for the same; who traces the request does not count. */
-export function isSameSubmission(one: JsonValue | undefined, other: JsonValue | undefined): boolean {
-  const [first, second] = [one, other].map((kept) =>
-    typeof kept === 'object' && kept !== null && !Array.isArray(kept) ? canonicalJson({ ...kept, traceparent: null }) : undefined,
-  );
-  return first !== undefined && first === second;
+/** What is left of a submission once its run has ended: enough to tell the same one from another. */
+interface Digests {
+  readonly salt: string;
+  readonly input: string;
+  /** Of all else; who traces the request does not count. */
+  readonly rest: string;
 }
+
+/** Takes the place of the submission of a run that has ended, so that nothing of what guardrails may have refused is left of it. */
+export async function digestSubmission(kept: JsonValue): Promise<JsonValue> {
+  if (digestsOf(kept)) return kept;
+  const salt = hex(globalThis.crypto.getRandomValues(new Uint8Array(16)));
+  return { version: 1, digests: { ...(await digestsWith(salt, kept)) } };
+}
+
+/** Whether a submission, as it is kept now, asks for the same as another that has just been written. */
+export async function isSameSubmission(kept: JsonValue | undefined, other: JsonValue): Promise<boolean> {
+  const [one, two] = await comparable(kept, other);
+  return one !== undefined && one.input === two.input && one.rest === two.rest;
+}
+
+/** Whether a submission, as it is kept now, has this input. Undefined where it cannot be read. */
+export async function isSameInput(kept: JsonValue | undefined, input: RunInput): Promise<boolean | undefined> {
+  const [one, two] = await comparable(kept, writeSubmission({ input: input as JsonValue } as Parameters<typeof writeSubmission>[0]));
+  return one && one.input === two.input;
+}
+
+async function comparable(kept: JsonValue | undefined, other: JsonValue): Promise<readonly [Digests | undefined, Digests]> {
+  const known = digestsOf(kept);
+  const salt = known?.salt ?? '';
+  const given = await digestsWith(salt, other);
+  if (known) return [known, given];
+  return [isObject(kept) ? await digestsWith(salt, kept) : undefined, given];
+}
+
+const isObject = (kept: JsonValue | undefined): kept is JsonObject => typeof kept === 'object' && kept !== null && !Array.isArray(kept);
+
+function digestsOf(kept: JsonValue | undefined): Digests | undefined {
+  const digests = isObject(kept) ? kept.digests : undefined;
+  return isObject(digests) ? (digests as unknown as Digests) : undefined;
+}
+
+async function digestsWith(salt: string, kept: JsonValue): Promise<Digests> {
+  const { input = null, traceparent: _, ...rest } = isObject(kept) ? kept : {};
+  return { salt, input: await digest(salt, input), rest: await digest(salt, rest) };
+}
+
+async function digest(salt: string, value: JsonValue): Promise<string> {
+  const bytes = new TextEncoder().encode(`${salt} ${canonicalJson(value)}`);
+  return hex(new Uint8Array(await globalThis.crypto.subtle.digest('SHA-256', bytes)));
+}
+
+const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 
 /** Throws CONFIG_INVALID for what no `submit` has written. */
 export function readSubmission(kept: JsonValue | undefined): Submission {

@@ -46,7 +46,7 @@ export async function submitRun(place: SubmitPlace, agent: unknown, given: reado
   const run = await readRun(place, agent, { input, reader: new OptionReader('submit', options, names) });
   const { store, engine } = place;
   const { created, run: record } = await store.runs.create(run);
-  const same = created || (record.agent === run.agent && isSameSubmission(record.submission, run.submission));
+  const same = created || (record.agent === run.agent && (await isSameSubmission(record.submission, run.submission)));
   // A kick that did not get through is made up for by the workers, who look for what is due.
   if (created) await engine.kick(record).catch(() => undefined);
   return { created, same, run: runInfo(record) };

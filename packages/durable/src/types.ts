@@ -236,6 +236,8 @@ export interface DurableClient<Q extends string = string> {
   /** Writes a run to the store, where a worker finds it. Rejects with CONFIG_INVALID and STORE_FAILED; then nothing was submitted. */
   submit(agent: string, input: RunInput, options?: SubmitOptions<Q> & { readonly data?: unknown }): Promise<Submitted>;
   status(id: string): Promise<RunInfo | undefined>;
+  /** Whether the run was submitted with this input, also once it has ended. Undefined: there is none, or its record cannot be read. */
+  hasInput(id: string, input: RunInput): Promise<boolean | undefined>;
   /** Ends a run wherever it stands. The reason, up to 1,000 characters, is kept with the run. Doing it twice is doing it once. */
   cancel(id: string, options?: { readonly reason?: string | undefined }): Promise<CancelOutcome>;
   /** How a run ended, or how it stands once `waitMs` are over. Needs no agent. */

@@ -91,6 +91,9 @@ describe('a run over HTTP', () => {
     const reused = await scene.as('anna', '/v1/runs', { body: { ...body, input: 'Twice.' }, headers });
     expect(reused.status).toBe(422);
     expect((await reused.json()).type).toBe('urn:guardloop:problem:key-reused');
+    await scene.settled(other.run.id);
+    expect((await start('bert', body, headers)).status).toBe(200);
+    expect((await scene.as('bert', '/v1/runs', { body: { ...body, input: 'Twice.' }, headers })).status).toBe(422);
   });
 
   it('goes on in a session that the user named, by name and by id', async () => {

@@ -1,9 +1,10 @@
 // What the server needs of durable runs. Types only.
 import type { DurableClient } from '@guardloop/durable';
-import type { RunRecords, SessionRecords } from '@guardloop/store';
+import type { SessionRecords } from '@guardloop/store';
 
 /** Durable runs, as `durable` and `durableClient` of `@guardloop/durable` make them. */
-export interface RunsService extends Pick<DurableClient, 'submit' | 'status' | 'cancel' | 'result' | 'events' | 'list' | 'approvals'> {
+export interface RunsService
+  extends Pick<DurableClient, 'submit' | 'status' | 'hasInput' | 'cancel' | 'result' | 'events' | 'list' | 'approvals'> {
   /**
    * The agents that are known here, which those that are offered must be among. Left out: none are known, and what is offered is not
    * checked.
@@ -11,6 +12,5 @@ export interface RunsService extends Pick<DurableClient, 'submit' | 'status' | '
   readonly agents?: DurableClient['agents'];
   readonly store: {
     readonly sessions: Pick<SessionRecords, 'get' | 'list' | 'delete'>;
-    readonly runs: Pick<RunRecords, 'get'>;
   };
 }

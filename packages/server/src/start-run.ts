@@ -1,6 +1,5 @@
 // Starting a run for a caller, from whichever route.
-import type { JsonValue, RunInput } from '@guardloop/core';
-import { canonicalJson } from '@guardloop/core';
+import type { RunInput } from '@guardloop/core';
 import type { RunInfo } from '@guardloop/durable';
 import type { Caller } from './caller.js';
 import { isOwn } from './caller.js';
@@ -106,12 +105,8 @@ async function withinQueue<U extends Caller, T>({ settings: { runs, maxQueued },
 /** A key stands for one request: what comes under it again must be the same. */
 async function sameRun<U extends Caller>({ caller, settings }: Call<U>, run: RunInfo, { agent, input, session }: Start): Promise<RunInfo> {
   if (!isOwn(run, caller)) throw new Problem('not-found');
-  const record = await settings.runs.store.runs.get(run.id);
-  const before = (record?.submission as { readonly input?: JsonValue } | null | undefined)?.input;
   const isSame =
-    run.agent === agent &&
-    (session === undefined || run.session === session) &&
-    (before === undefined || canonicalJson(before) === canonicalJson(input as JsonValue));
+    run.agent === agent && (session === undefined || run.session === session) && (await settings.runs.hasInput(run.id, input)) !== false;
   if (!isSame) throw new Problem('key-reused');
   return run;
 }

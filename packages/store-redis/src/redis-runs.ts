@@ -1,3 +1,4 @@
+import type { JsonValue } from '@guardloop/core';
 import type { ClaimOptions, Page, RunQuery, RunRecord, RunRecords, RunState } from '@guardloop/store';
 import type { Content } from '@guardloop/store/kit';
 import {
@@ -57,7 +58,7 @@ export function redisRuns(context: RedisContext): RunRecords {
       const before = await get(id);
       if (before === undefined || before.version !== version) return undefined;
       const after = changedRun(before, change, 0);
-      const { fields, payloads } = await writeChange(context, after);
+      const { fields, payloads } = await writeChange(context, after, change.submission);
       const counts = [payloads.length, fields.length / 2];
       const parameters = [writeName(id), version, ...counts, ...payloadParameters({ payloads }), ...fields];
       return readReply(id, await connection.script('updateRun', parameters));
@@ -92,11 +93,20 @@ async function writeRun(context: RedisContext, record: RunRecord) {
 }
 
 /** The fields that a change may set; an empty text takes one away. */
-async function writeChange({ codec }: RedisContext, { id, state, status, dueAt, attempts, cancel, lease, trouble }: RunRecord) {
-  const contents: readonly Content[] = cancel === undefined ? [] : [{ place: placesOf(id).cancel, value: cancel }];
+async function writeChange(
+  { codec }: RedisContext,
+  { id, state, status, dueAt, attempts, cancel, lease, trouble }: RunRecord,
+  submission?: JsonValue,
+) {
+  const contents: readonly Content[] = [
+    ...(cancel === undefined ? [] : [{ place: placesOf(id).cancel, value: cancel }]),
+    ...(submission === undefined ? [] : [{ place: placesOf(id).submission, value: submission }]),
+  ];
   const { rows, payloads } = await codec.encode(contents);
   const fields = [
-    ...['state', state, 'status', status ?? '', 'dueAt', String(dueAt), 'attempts', String(attempts), 'cancel', rows[0]?.text ?? ''],
+    ...['state', state, 'status', status ?? '', 'dueAt', String(dueAt), 'attempts', String(attempts)],
+    ...['cancel', cancel === undefined ? '' : (rows[0]?.text ?? '')],
+    ...(submission === undefined ? [] : ['submission', rows.at(-1)?.text ?? '']),
     ...['trouble', trouble === undefined ? '' : JSON.stringify(trouble)],
     ...['leaseOwner', lease === undefined ? '' : writeName(lease.owner), 'leaseUntil', lease === undefined ? '' : String(lease.until)],
   ];

@@ -235,6 +235,8 @@ export interface RunQuery extends PageQuery, BelongingQuery {
 /** What `update` changes. `null` takes a field away. */
 export interface RunChange {
   readonly state?: RunState | undefined;
+  /** Takes the place of what was submitted: of a run that has ended, which needs it no more. */
+  readonly submission?: JsonValue | undefined;
   readonly status?: RunRecord['status'] | undefined;
   readonly dueAt?: number | undefined;
   readonly attempts?: number | undefined;

@@ -34,6 +34,7 @@ export function changedRun(record: RunRecord, change: RunChange, now: number): R
   const lease = state === 'running' && change.lease !== null ? leaseBefore : undefined;
   return {
     ...rest,
+    ...(change.submission === undefined ? {} : { submission: change.submission }),
     state,
     ...(status === undefined ? {} : { status }),
     ...(cancel === undefined ? {} : { cancel }),

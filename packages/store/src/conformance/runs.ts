@@ -109,7 +109,12 @@ export function testRuns({ store, other, pass }: Suite): void {
       const cleared = await change(3, { cancel: null, trouble: null, state: 'ended', status: 'cancelled' });
       expect([cleared?.cancel, cleared?.trouble, cleared?.state, cleared?.status]).toEqual([undefined, undefined, 'ended', 'cancelled']);
       expect(await other().runs.get(submitted.id)).toEqual(cleared);
-      const anew = await change(4, { state: 'queued' });
+      const replaced = await change(4, { submission: { instead: [oddText] }, cancel: { reason: 'why' } });
+      expect(replaced).toMatchObject({ submission: { instead: [oddText] }, cancel: { reason: 'why' }, state: 'ended' });
+      expect(await other().runs.get(submitted.id)).toEqual(replaced);
+      await change(5, { cancel: null });
+      expect((await other().runs.get(submitted.id))?.submission).toEqual({ instead: [oddText] });
+      const anew = await change(6, { state: 'queued' });
       expect([anew?.state, anew?.status]).toEqual(['queued', undefined]);
     });
 

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { checkLease, maxLeaseMs, pageSize, readPlace, writePlace } from '../check-arguments.js';
-import type { Encoded } from '../codec.js';
+import type { Content, Encoded } from '../codec.js';
 import { placeOf, writeName } from '../codec.js';
 import type { NewRun, RunChange, RunQuery, RunRecord, RunRecords } from '../contract.js';
 import { changedRun, newRunRecord } from '../run-records.js';
@@ -59,7 +59,7 @@ export function sqlRuns(context: SqlContext): RunRecords {
         if (found === undefined || lease === undefined || lease.token !== token) return undefined;
         const now = await timeOf(db, context);
         const renewed: RunRecord = { ...changedRun(found.record, {}, now), lease: { ...lease, until: now + leaseMs } };
-        await putRun(db, renewed, found.row.cancel);
+        await putRun(db, renewed, { cancel: found.row.cancel });
         return renewed;
       });
     },
@@ -132,20 +132,30 @@ async function updateRun(
 ): Promise<RunRecord | undefined> {
   const found = await lockRun(db, context, id);
   if (found === undefined || found.record.version !== version) return undefined;
-  const { cancel } = change;
   const changed = changedRun(found.record, change, await timeOf(db, context));
-  if (cancel === undefined || cancel === null) {
-    await putRun(db, changed, changed.cancel === undefined ? null : found.row.cancel);
-    return changed;
-  }
-  const encoded = await context.codec.encode([{ place: placeOf('cancel', found.row.id), value: cancel }]);
-  await putPayloads(db, { session: found.row.session, encoded });
-  await putRun(db, changed, encoded.rows[0]?.text ?? null);
+  const write = async (kind: 'cancel' | 'run', value: Content['value']): Promise<string | undefined> => {
+    const encoded = await context.codec.encode([{ place: placeOf(kind, found.row.id), value }]);
+    await putPayloads(db, { session: found.row.session, encoded });
+    return encoded.rows[0]?.text;
+  };
+  const kept = changed.cancel === undefined ? null : found.row.cancel;
+  const cancel = change.cancel ? ((await write('cancel', change.cancel)) ?? null) : kept;
+  const submission = change.submission === undefined ? undefined : await write('run', change.submission);
+  await putRun(db, changed, { cancel, ...(submission === undefined ? {} : { submission }) });
   return changed;
 }
 
-async function putRun(db: Db, record: RunRecord, cancel: string | null): Promise<void> {
-  await db.updateTable('runs').set(runChanges(record, cancel)).where('id', '=', writeName(record.id)).execute();
+/** `cancel` and `submission`: sealed texts; a submission that is left out stays. */
+async function putRun(
+  db: Db,
+  record: RunRecord,
+  { cancel, ...submission }: { readonly cancel: string | null; readonly submission?: string },
+): Promise<void> {
+  await db
+    .updateTable('runs')
+    .set({ ...runChanges(record, cancel), ...submission })
+    .where('id', '=', writeName(record.id))
+    .execute();
 }
 
 /** What is due and what has trouble is found by an index of its own. */
