@@ -434,11 +434,11 @@ describe('results without calls', () => {
 
   it.each(partings)('B59: A view that leaves out %s cannot make a broken pair leave', async (_, keeps) => {
     for (const serve of [chatWire, messagesWire]) {
-      const wire = await serve([{ calls: [{ id: 'c1', name: 'find_order', input: { orderId: 'o1' } }] }, { text: 'Done.' }]);
+      const wire = await serve([{ calls: [{ id: 'call_1', name: 'find_order', input: { orderId: 'o1' } }] }, { text: 'Done.' }]);
       const agent = defineAgent({ name: 'a', instructions: 'Be brief.', model: wire.model, tools: [findOrder] });
       const result = await run(agent, 'hi', { view: (messages) => messages.filter(({ role }) => keeps(role)) });
       expect(result).toMatchObject({ status: 'completed', output: 'Done.' });
-      expect(JSON.stringify(wire.bodies[1]?.messages)).not.toContain('c1');
+      expect(JSON.stringify(wire.bodies[1]?.messages)).not.toContain('call_1');
     }
   });
 
@@ -533,7 +533,7 @@ describe('the log', () => {
     const cap = defineGuardrail({
       name: 'cap',
       on: ['toolInput'],
-      check: ({ content }) => (content.includes('9999') ? deny('too much') : allow()),
+      check: ({ content }) => (content.includes('999999999999') ? deny('too much') : allow()),
     });
     const round = defineGuardrail({
       name: 'round',
@@ -550,10 +550,10 @@ describe('the log', () => {
     expect(await edit(90)).toMatchObject({ status: 'completed' });
     expect(paid).toEqual([90]);
 
-    const refused = await edit(9999);
+    const refused = await edit(999_999_999_999);
     expect(refused).toMatchObject({ status: 'completed' });
     expect(callEnds(refused.log)).toEqual(['pay denied']);
-    expect(JSON.stringify(refused.log)).not.toContain('9999');
+    expect(JSON.stringify(refused.log)).not.toContain('999999999999');
 
     const changed = await edit(777);
     if (changed.status !== 'interrupted') throw new Error(changed.status);

@@ -74,23 +74,23 @@ describe('calls and results on the wire', () => {
       model: 'm',
       messages: [
         { role: 'user', content: 'hi' },
-        { role: 'assistant', content: null, tool_calls: [call('c1'), call('c2')] },
-        { role: 'tool', tool_call_id: 'c1', content: 'rain' },
+        { role: 'assistant', content: null, tool_calls: [call('call_1'), call('call_2')] },
+        { role: 'tool', tool_call_id: 'call_1', content: 'rain' },
       ],
     });
-    expect(chat.join()).toContain('c2');
-    expect(chat.join()).not.toContain('c1');
+    expect(chat.join()).toContain('call_2');
+    expect(chat.join()).not.toContain('call_1');
     const messages = checkMessagesRequest({
       model: 'm',
       max_tokens: 10,
       messages: [
         { role: 'user', content: 'hi' },
-        { role: 'assistant', content: ['c1', 'c2'].map((id) => ({ type: 'tool_use', id, name: 'weather', input: {} })) },
-        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: 'rain' }] },
+        { role: 'assistant', content: ['call_1', 'call_2'].map((id) => ({ type: 'tool_use', id, name: 'weather', input: {} })) },
+        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'call_1', content: 'rain' }] },
       ],
     });
-    expect(messages.join()).toContain('c2');
-    expect(messages.join()).not.toContain('c1');
+    expect(messages.join()).toContain('call_2');
+    expect(messages.join()).not.toContain('call_1');
   });
 
   describe.each([
@@ -621,7 +621,7 @@ describe('what a refusal comes to', () => {
     expect(callEnds(result.log)).toEqual(['read_mail ok', 'send_money denied']);
   });
 
-  const answer = 'Your code is 4711.';
+  const answer = 'Your code is 47-11.';
   const withGuard = (guardrail: Guardrail<unknown>, more: { readonly refusal?: string } = {}) => {
     const model = scriptedModel([say(answer), say('I may not say.')]);
     return defineAgent({ name: 'a', instructions: '', model, guardrails: [guardrail], ...more });
@@ -632,13 +632,13 @@ describe('what a refusal comes to', () => {
       defineGuardrail({
         name: 'mask',
         on: ['output'],
-        rewrite: ({ content }) => (content.includes('4711') ? rewrite(content.replaceAll('4711', '****'), 'a code') : allow()),
+        rewrite: ({ content }) => (content.includes('47-11') ? rewrite(content.replaceAll('47-11', '****'), 'a code') : allow()),
       }),
     );
     const { result, shown } = await watch(stream(agent, 'hi'));
     expect(result).toMatchObject({ status: 'completed', output: 'Your code is ****.' });
     expect(shown).toBe('Your code is ****.');
-    expect(JSON.stringify(result)).not.toContain('4711');
+    expect(JSON.stringify(result)).not.toContain('47-11');
   });
 
   it('B86: A refused answer is replaced by a reply', async () => {
@@ -648,7 +648,7 @@ describe('what a refusal comes to', () => {
     const { result, shown } = await watch(stream(agent, 'hi'));
     expect(result).toMatchObject({ status: 'blocked', surface: 'output', by: 'stop', reason: 'a code', reply: 'Ask at the desk.' });
     expect(shown).toBe('Ask at the desk.');
-    expect(JSON.stringify(result)).not.toContain('4711');
+    expect(JSON.stringify(result)).not.toContain('47-11');
   });
 
   it('B86: A refused answer is put to a person, who lets it through or not', async () => {
@@ -656,14 +656,14 @@ describe('what a refusal comes to', () => {
       defineGuardrail({
         name: 'desk',
         on: ['output'],
-        check: ({ content }) => (content.includes('4711') ? ask('holds a code') : allow()),
+        check: ({ content }) => (content.includes('47-11') ? ask('holds a code') : allow()),
       }),
     );
     const quarantine = memoryQuarantine();
     const asked = await watch(stream(agent, 'hi', { quarantine, runId: 'r' }));
     expect(asked.shown).toBe('');
     expect(asked.result).toMatchObject({ status: 'interrupted', approvals: [{ id: 'r/p1', surface: 'output', reason: 'holds a code' }] });
-    expect(JSON.stringify(asked)).not.toContain('4711');
+    expect(JSON.stringify(asked)).not.toContain('47-11');
     expect([...quarantine.kept.keys()]).toEqual(['r/1']);
 
     const log = reread(asked.result.log);

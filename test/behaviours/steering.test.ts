@@ -104,7 +104,7 @@ describe('steering', () => {
     const mask = defineGuardrail({
       name: 'mask',
       on: ['input'],
-      rewrite: ({ content }) => (content === 'my card 4111' ? rewrite('my card ####', 'card') : allow()),
+      rewrite: ({ content }) => (content === 'my card 411-1' ? rewrite('my card ####', 'card') : allow()),
     });
     const no = defineGuardrail({
       name: 'no',
@@ -130,10 +130,10 @@ describe('steering', () => {
       );
       return { model, events, taken: () => taken };
     };
-    const rewritten = start('my card 4111');
+    const rewritten = start('my card 411-1');
     const result = await rewritten.events.result;
     expect(result.status).toBe('completed');
-    expect(JSON.stringify([result.log, rewritten.model.requests])).not.toContain('4111');
+    expect(JSON.stringify([result.log, rewritten.model.requests])).not.toContain('411-1');
     const refused = start('forbidden canary');
     const blocked = await refused.events.result;
     expect(blocked).toMatchObject({ status: 'blocked', by: 'no' });

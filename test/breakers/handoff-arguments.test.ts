@@ -13,7 +13,7 @@ const find = defineTool({
 
 function desk(guardrail: ReturnType<typeof defineGuardrail>) {
   const model = scriptedModel({
-    triage: [[say('Let me look.'), callTool('find', { card: '4111' })], callTool('transfer_to_billing', {}), say('I stay.')],
+    triage: [[say('Let me look.'), callTool('find', { card: '411-1' })], callTool('transfer_to_billing', {}), say('I stay.')],
     billing: [say('Done.')],
   });
   const billing = defineAgent({ name: 'billing', instructions: '', model, guardrails: [guardrail as never] });
@@ -23,7 +23,7 @@ function desk(guardrail: ReturnType<typeof defineGuardrail>) {
 
 it('the arguments of earlier calls are shown to the input guardrails of the agent that will see them', async () => {
   const { triage, model } = desk(
-    defineGuardrail({ name: 'no-cards', on: ['input'], check: ({ content }) => (content.includes('4111') ? deny('a card') : allow()) }),
+    defineGuardrail({ name: 'no-cards', on: ['input'], check: ({ content }) => (content.includes('411-1') ? deny('a card') : allow()) }),
   );
   const result = await run(triage, 'hi');
   expect(result).toMatchObject({ status: 'completed', agent: 'triage', output: 'I stay.' });
@@ -36,17 +36,17 @@ it('arguments that a rewrite touched are left out of what the target sees, and s
     name: 'mask',
     on: ['input'],
     rewrite: ({ content }) => {
-      const start = content.indexOf('4111');
-      return start < 0 ? allow() : rewrite([{ start, end: start + 4, with: '####' }], 'a card');
+      const start = content.indexOf('411-1');
+      return start < 0 ? allow() : rewrite([{ start, end: start + 5, with: '####' }], 'a card');
     },
   });
   const { triage, model } = desk(mask);
   const result = await run(triage, 'hi');
   expect(result).toMatchObject({ status: 'completed', agent: 'billing', output: 'Done.' });
   const seen = model.requests.at(-1)?.messages ?? [];
-  expect(JSON.stringify(seen)).not.toContain('4111');
+  expect(JSON.stringify(seen)).not.toContain('411-1');
   expect(seen.find(({ role }) => role === 'assistant')).toMatchObject({ text: 'Let me look.', calls: [{ name: 'find', input: {} }] });
-  expect(result.messages.find(({ role }) => role === 'assistant')).toMatchObject({ calls: [{ input: { card: '4111' } }] });
+  expect(result.messages.find(({ role }) => role === 'assistant')).toMatchObject({ calls: [{ input: { card: '411-1' } }] });
   expect(auditLog(result.log)).toEqual([]);
 });
 
@@ -60,6 +60,6 @@ it('a rewrite of the text alone leaves the arguments as they were', async () => 
   await run(triage, 'hi');
   expect(model.requests.at(-1)?.messages.find(({ role }) => role === 'assistant')).toMatchObject({
     text: 'I will look.',
-    calls: [{ input: { card: '4111' } }],
+    calls: [{ input: { card: '411-1' } }],
   });
 });

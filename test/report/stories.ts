@@ -27,7 +27,7 @@ const mask = defineGuardrail({
   version: '2',
   on: everywhere as ['input', 'toolOutput', 'output'],
   rewrite: ({ content }) => {
-    const spans = [...content.matchAll(/4111/g)].map(({ index }) => ({ start: index, end: index + 4, with: '####' }));
+    const spans = [...content.matchAll(/411-1/g)].map(({ index }) => ({ start: index, end: index + 5, with: '####' }));
     return spans.length > 0 ? rewrite(spans, 'a card number') : allow();
   },
 });
@@ -70,7 +70,7 @@ export function openDesk() {
     description: 'Finds an order.',
     input: z.object({ id: z.string() }),
     flow: { effect: 'read' },
-    execute: ({ id }) => ({ id, cards: ['4111', '4111'] }),
+    execute: ({ id }) => ({ id, cards: ['411-1', '411-1'] }),
   });
   const remove = defineTool({
     name: 'remove',
@@ -113,7 +113,7 @@ export function openDesk() {
   });
 }
 
-export const request = 'Refund o1, my card is 4111';
+export const request = 'Refund o1, my card is 411-1';
 
 /** A run that waits for a person. */
 export async function waitingLog(): Promise<Log> {

@@ -123,9 +123,9 @@ describe('options', () => {
 
   it('data that does not fit is told by its place, never by its value', async () => {
     const runs = open();
-    const failure = await runs.submit('strict', 'Hi', { data: { secret: 4_711 } }).catch((thrown: unknown) => thrown);
+    const failure = await runs.submit('strict', 'Hi', { data: { secret: 471_147_114_711 } }).catch((thrown: unknown) => thrown);
     expect(failure).toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining('data.secret') });
-    expect(String(failure)).not.toContain('4711');
+    expect(String(failure)).not.toContain('471147114711');
   });
 
   it('data is told by names of its schema and places in lists, never by keys that were chosen with it', async () => {

@@ -212,12 +212,12 @@ describe('thoughts in arguments', () => {
       name: 'mask',
       on: ['output'],
       rewrite: ({ content, kind }) =>
-        kind === 'reasoning' && content.includes('4111') ? rewrite(content.replace('4111', '####'), 'card') : allow(),
+        kind === 'reasoning' && content.includes('411-1') ? rewrite(content.replace('411-1', '####'), 'card') : allow(),
       check: ({ content }) => (content.includes('evil') ? deny('evil') : allow()),
     });
     const script: Script = [
       callTool('look', { thought: 'evil plan', what: 'x' }),
-      callTool('look', { thought: 'card 4111', what: 'x' }),
+      callTool('look', { thought: 'card 411-1', what: 'x' }),
       callTool('final_answer', { thought: 'fine', answer: 'ok' }),
     ];
     const { agent } = build(script, { guardrails: [mask] }, react({ thought: 'argument' }));
@@ -225,7 +225,7 @@ describe('thoughts in arguments', () => {
     expect(result).toMatchObject({ status: 'completed', output: 'ok' });
     const text = JSON.stringify(result.log);
     expect(text).not.toContain('evil plan');
-    expect(text).not.toContain('4111');
+    expect(text).not.toContain('411-1');
     expect(text).toContain('card ####');
     expect(auditLog(result.log)).toEqual([]);
   });

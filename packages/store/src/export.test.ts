@@ -17,15 +17,15 @@ const lookUp = defineTool({
 const noted = defineGuardrail({
   name: 'noted',
   on: ['input'],
-  rewrite: ({ content }) => rewrite(`${content} `, 'holder of 4111'),
+  rewrite: ({ content }) => rewrite(`${content} `, 'holder of 411-1'),
 });
 const desk = () =>
   defineAgent({
     name: 'desk',
     instructions: '',
     model: scriptedModel([
-      [think('about 4111'), say('Looking up 4111.'), callTool('look_up', { card: '4111', agent: '4111' })],
-      say('It is the card 4111.'),
+      [think('about 411-1'), say('Looking up 411-1.'), callTool('look_up', { card: '411-1', agent: '411-1' })],
+      say('It is the card 411-1.'),
     ]),
     tools: [lookUp],
   });
@@ -33,10 +33,10 @@ const desk = () =>
 async function conversation(store: Store): Promise<void> {
   const agent = desk();
   const options = { guardrails: [noted], reasoning: 'show' } as const;
-  await store.sessions.create('chat', { owner: 'owner of 4111', tenant: 'shop' });
-  const paused = await run(agent, 'Whose card is 4111?', { ...options, session: { store, id: 'chat' } });
+  await store.sessions.create('chat', { owner: 'owner of 411-1', tenant: 'shop' });
+  const paused = await run(agent, 'Whose card is 411-1?', { ...options, session: { store, id: 'chat' } });
   if (paused.status !== 'interrupted') throw new Error(paused.status);
-  const decisions = { [paused.approvals[0]?.id ?? '']: { decision: 'approve', by: 'person 4111' } } as const;
+  const decisions = { [paused.approvals[0]?.id ?? '']: { decision: 'approve', by: 'person 411-1' } } as const;
   const done = await resume(agent, { store, id: 'chat' }, { ...options, decisions });
   expect([done.status, auditLog(done.log)]).toEqual(['completed', []]);
 }
@@ -50,10 +50,10 @@ describe('exportSession', () => {
     const store = memoryStore();
     await conversation(store);
     const before = JSON.stringify(await store.load('chat'));
-    expect(before).toContain('4111');
-    const exported = await exportSession(store, 'chat', { redact: { patterns: [/41\d\d/] } });
+    expect(before).toContain('411-1');
+    const exported = await exportSession(store, 'chat', { redact: { patterns: [/41\d-\d/] } });
     const text = JSON.stringify(exported);
-    expect(text).not.toContain('4111');
+    expect(text).not.toContain('411-1');
     expect(text).toContain('It is the card [redacted].');
     expect(text).toContain('holder of [redacted]');
     expect(exported?.redacted?.texts).toBeGreaterThan(8);
@@ -76,8 +76,8 @@ describe('exportSession', () => {
         },
       },
     });
-    expect(JSON.stringify(exported)).not.toMatch(/4111|holder|Looking/);
-    expect(seen.some((line) => /^tool.start input.card: 4111$/.test(line))).toBe(true);
+    expect(JSON.stringify(exported)).not.toMatch(/411-1|holder|Looking/);
+    expect(seen.some((line) => /^tool.start input.card: 411-1$/.test(line))).toBe(true);
   });
 
   it('leaves out fields by name, and digests that would tell a content to who guesses it', async () => {
@@ -90,7 +90,7 @@ describe('exportSession', () => {
       },
     });
     const text = JSON.stringify(exported);
-    expect(text).not.toContain('4111');
+    expect(text).not.toContain('411-1');
     expect(text).toContain('[left out]');
     expect(exported?.redacted?.leftOut).toBeGreaterThan(8);
     const whole = await exportSession(store, 'chat');
@@ -100,7 +100,7 @@ describe('exportSession', () => {
   });
 
   it('redacts a field that no version knows yet', () => {
-    fc.assert(
+    return fc.assert(
       fc.asyncProperty(fc.string({ minLength: 1 }), fc.constantFrom('remark', 'more', '__proto__', 'thing'), async (word, name) => {
         const secret = `secret ${word}`;
         const store = memoryStore();
@@ -123,18 +123,18 @@ describe('exportSession', () => {
     const wrong = [
       {
         text: () => {
-          throw new Error('4111');
+          throw new Error('411-1');
         },
       },
       { text: () => undefined as never },
       {},
-      { patterns: ['4111' as never] },
+      { patterns: ['411-1' as never] },
       { leaveOut: ['inputs' as never] },
     ];
     for (const redact of wrong) {
       const error: unknown = await exportSession(store, 'chat', { redact }).catch((thrown: unknown) => thrown);
       expect(error).toMatchObject({ code: 'CONFIG_INVALID' });
-      expect(String(error)).not.toContain('4111');
+      expect(String(error)).not.toContain('411-1');
     }
   });
 });
@@ -144,7 +144,7 @@ describe('importSession', () => {
     const [first, second] = [memoryStore(), memoryStore()];
     const agent = desk();
     await first.sessions.create('chat', { owner: 'anna', tenant: 'shop' });
-    await run(agent, 'Whose card is 4111?', { session: { store: first, id: 'chat' } });
+    await run(agent, 'Whose card is 411-1?', { session: { store: first, id: 'chat' } });
     const id = (await first.approvals.list()).items[0]?.id ?? '';
     await first.approvals.schedule(id, { expiresAt: 9e14, remindAt: 8e14 });
     await first.approvals.decide(id, 'approve', { by: 'bert' });

@@ -309,7 +309,7 @@ describe('findings that overlap', () => {
     ]) {
       const mine = everything(text, { surface: 'input' });
       const rest = mine.reduceRight((left, { start, end }) => `${left.slice(0, start)}#${left.slice(end)}`, text);
-      expect(rest).not.toMatch(/1111|4399|3000/);
+      expect(rest).not.toMatch(/\d{4}/);
     }
   });
 });
@@ -411,7 +411,7 @@ describe('the guardrail', () => {
     const result = await events.result;
     expect(shown.length).toBeGreaterThan(10);
     expect(shown.join('')).toMatch(/^Write to \[email\] or call \[phone\]\. Nothing .* Card \[payment-card\]\.$/);
-    expect(JSON.stringify(result.log)).not.toMatch(/4111|jan@/);
+    expect(JSON.stringify(result.log)).not.toMatch(/4111[ -]?1111|jan@/);
     expect(auditLog(result.log)).toEqual([]);
   });
 

@@ -103,7 +103,7 @@ describe('a value', () => {
       turns: [say('Fine.')],
     });
     expect(textOf(requests[0])).toContain('[EMAIL_1], [EMAIL_2], [EMAIL_1] and [CARD_1] or [CARD_1].');
-    for (const value of [anna, bert, '4111']) expect(everything).not.toContain(value);
+    for (const value of [anna, bert, '4111 1111', '4111-1111', '41111111']) expect(everything).not.toContain(value);
   });
 
   it('is found in results, answers and calls too, and in them by its name alone where no finder finds it', async () => {
@@ -121,7 +121,7 @@ describe('a value', () => {
     expect(placeholder).toBe('[CUSTOMER_1]');
     expect(endsOf(result)).toMatchObject([{ content: '{"name":"[CUSTOMER_1]","mail":"[EMAIL_1]","number":"[CARD_1]","[EMAIL_2]":true}' }]);
     expect(result).toMatchObject({ status: 'completed', output: '[CUSTOMER_1] has [EMAIL_1].' });
-    for (const value of [anna, bert, '4111', 'Okonkwo', 'OKONKWO']) expect(everything).not.toContain(value);
+    for (const value of [anna, bert, '4111111111111111', 'Okonkwo', 'OKONKWO']) expect(everything).not.toContain(value);
   });
 
   it('is hidden in structured answers so that they stay what they are', async () => {
@@ -766,7 +766,7 @@ describe('text guardrails of this package', () => {
     const text = textOf(requests[0]);
     expect(text).toContain('mail [EMAIL_1], card [PAYMENT_CARD_1] or [PAYMENT_CARD_1], IBAN [IBAN_1] or [IBAN_1], ip [IP_ADDRESS_1], ');
     expect(text).toMatch(/ip \[IP_ADDRESS_1\], a key \[[A-Z_]+_1\]/);
-    for (const value of [anna, '4111', 'WEST', '8.8.8.8', 'ghp_']) expect(everything).not.toContain(value);
+    for (const value of [anna, '4111 1111', '4111-1111', 'GB82', 'WEST', '8.8.8.8', 'ghp_']) expect(everything).not.toContain(value);
   });
 });
 
