@@ -8,6 +8,8 @@ const packages = readdirSync(new URL('packages', import.meta.url));
 
 /** A project takes no timeout over from the root; the machines of CI are slow when all workers are busy. */
 const testTimeout = 20_000;
+/** What is waited for by a condition takes as long as it takes; vitest gives up after a second. */
+const waiting = { testTimeout, expect: { poll: { timeout: 15_000 } } };
 const built = ['dist/**', '**/node_modules/**'];
 
 /** Files that wait for servers and processes for a minute and more go first: last, one of them would run alone. */
@@ -28,10 +30,10 @@ export default defineConfig({
     passWithNoTests: true,
     coverage: { provider: 'v8', include: ['packages/*/src/**/*.ts'], exclude: ['**/*.test.ts', '**/*.test-d.ts'] },
     projects: [
-      ...packages.map((name) => ({ test: { name, root: `packages/${name}`, include: ['src/**/*.test.ts'], testTimeout } })),
-      { test: { name: 'test', root: 'test', include: ['**/*.test.ts'], exclude: built, testTimeout } },
-      { test: { name: 'examples', root: 'examples', include: ['**/*.test.ts'], exclude: built, testTimeout } },
-      { test: { name: 'docs', root: 'docs', include: ['**/*.test.ts'], exclude: built, testTimeout } },
+      ...packages.map((name) => ({ test: { name, root: `packages/${name}`, include: ['src/**/*.test.ts'], ...waiting } })),
+      { test: { name: 'test', root: 'test', include: ['**/*.test.ts'], exclude: built, ...waiting } },
+      { test: { name: 'examples', root: 'examples', include: ['**/*.test.ts'], exclude: built, ...waiting } },
+      { test: { name: 'docs', root: 'docs', include: ['**/*.test.ts'], exclude: built, ...waiting } },
       { test: { name: 'scripts', root: 'scripts', include: ['*.test.mjs'], testTimeout: 120_000 } },
     ],
   },

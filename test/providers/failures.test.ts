@@ -102,7 +102,7 @@ describe.each(sides)('$name', (side) => {
     const result = passed(await run(desk(side, 2), 'Hello?', { guardrails: [witness([])], signal: controller.signal }));
 
     expect(result.status).toBe('cancelled');
-    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(performance.now() - started).toBeLessThan(15_000);
     expect(server.requests).toHaveLength(1);
   });
 

@@ -113,7 +113,7 @@ describe.each(sides)('$name', (side) => {
     const left = performance.now();
     const result = passed(await watched.result);
 
-    expect(performance.now() - left).toBeLessThan(5_000);
+    expect(performance.now() - left).toBeLessThan(15_000);
     expect(result.status).toBe('cancelled');
     expect(result.messages.filter(({ role }) => role === 'assistant')).toEqual([]);
     await server.whenClosed();
@@ -156,7 +156,7 @@ describe.each(sides)('$name', (side) => {
     const result = passed(await run(agent, 'Speak.', { guardrails: [witness([])] }));
 
     expect(result).toMatchObject({ status: 'blocked', surface: 'input', by: 'slow', reply: 'Sorry.' });
-    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(performance.now() - started).toBeLessThan(15_000);
     expect(server.requests).toHaveLength(1);
     await server.whenClosed();
     expect(server.leftEarly).toBe(1);

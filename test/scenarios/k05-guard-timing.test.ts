@@ -23,26 +23,23 @@ describe('K5', () => {
     it.each(['chat', 'claude'] as const)('S075: the request of a hanging provider is aborted (%s)', async (dialect) => {
       const rejections = unhandled();
       const first = dialect === 'chat' ? chatChunk({ content: 'secret' }) : messagesEvent('ping', {});
-      const server = await serve({ steps: [first, { waitMs: 1_500 }] });
+      const server = await serve({ steps: [first, { waitMs: 60_000 }] });
       const late = defineGuardrail({
         name: 'late',
         on: ['input'],
         beside: 'model',
         check: async () => {
-          await vi.waitUntil(() => server.bodies.length > 0, { interval: 5, timeout: 2_000 });
+          await vi.waitUntil(() => server.bodies.length > 0, { interval: 5, timeout: 15_000 });
           return deny('off topic', { reply: 'Sorry.' });
         },
       });
       const agent = defineAgent({ name: 'a', instructions: 'Help.', model: server[dialect](), guardrails: [late] });
-      const began = performance.now();
       const { events, result } = await readAll(stream(agent, 'bad input'));
-      expect(performance.now() - began).toBeLessThan(5_000);
       await sound(Promise.resolve(result));
       expect(result).toMatchObject({ status: 'blocked', surface: 'input', by: 'late', reply: 'Sorry.' });
       expect(shownText(events)).toBe('Sorry.');
       expect(ofType(events, 'model.end')).toMatchObject([{ status: 'aborted', text: '', calls: [] }]);
-      await sleep(30);
-      expect(server.closedEarly).toBe(1);
+      await expect.poll(() => server.closedEarly).toBe(1);
       expect(rejections).toEqual([]);
     });
 

@@ -206,11 +206,10 @@ describe('K16', () => {
       await reader.cancel();
       await iterator.return?.();
       const result = await sound(watched.result);
-      expect(performance.now() - began).toBeLessThan(5_000);
+      expect(performance.now() - began).toBeLessThan(15_000);
       expect(result).toMatchObject({ status: 'cancelled', cause: { name: 'AbortError' } });
       expect((await session.store.load('s')).at(-1)).toMatchObject({ type: 'run.end', status: 'cancelled' });
-      await sleep(20);
-      expect(server.closedEarly).toBe(1);
+      await expect.poll(() => server.closedEarly).toBe(1);
       expect(rejections).toEqual([]);
     });
 

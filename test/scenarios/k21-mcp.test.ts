@@ -351,7 +351,7 @@ describe('K16', () => {
       const mcp = await connect({ name: 'srv', url: server.url, requestTimeoutMs: 1_000 });
       const model = scriptedModel([callTool('srv__slow'), say('ok')]);
       await sound(run(defineAgent({ name: 'a', instructions: '', model, tools: [...mcp.tools] }), 'go'));
-      await expect.poll(() => gone, { timeout: 3_000 }).toEqual(['call']);
+      await expect.poll(() => gone).toEqual(['call']);
     });
 
     it('S179: a late answer is nobody’s, and the next call gets its own', async () => {
@@ -404,7 +404,7 @@ describe('K16', () => {
         },
       });
       const mcp = await connect({ name: 'srv', url: server.url });
-      await expect.poll(() => streams, { timeout: 5_000 }).toBeGreaterThan(1);
+      await expect.poll(() => streams).toBeGreaterThan(1);
       const model = scriptedModel([callTool('srv__a'), say('ok')]);
       const result = await sound(run(defineAgent({ name: 'a', instructions: '', model, tools: [...mcp.tools] }), 'go'));
       expect(ofType(result.events, 'tool.end')).toMatchObject([{ status: 'ok' }]);

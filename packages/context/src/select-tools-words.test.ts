@@ -76,9 +76,9 @@ describe('ranking by words', () => {
 
   it('bears words and descriptions of any length', () => {
     const long = [toolOf('find_email', 'x'.repeat(1_000_000)), toolOf('a', `${'y '.repeat(500_000)}`)];
-    const before = performance.now();
+    const before = process.cpuUsage();
     expect(rank(`email ${'z'.repeat(1_000_000)} ${'word '.repeat(200_000)}`, long)).toEqual(['find_email']);
-    expect(performance.now() - before).toBeLessThan(2_000);
+    expect(process.cpuUsage(before).user).toBeLessThan(2_000_000);
   });
 
   it('looks at a list of tools once', () => {

@@ -108,7 +108,7 @@ describe('durable', () => {
       await vi.waitFor(async () => {
         const claimed = await store.runs.claim({ owner: `w${death}`, leaseMs: 1, queues: [{ queue: 'default' }] });
         expect(claimed).toMatchObject({ id: 'deadly', attempts: death });
-      });
+      }, 15_000);
     await runs.submit('desk', 'Hi', { id: 'next' });
     await runs.worker();
     expect(await runs.result('deadly')).toMatchObject({ status: 'failed', error: { code: 'INTERNAL' } });

@@ -92,9 +92,9 @@ describe('a token', () => {
     ['combining marks', 'e\u0301\u0302\u0303'],
   ])('is looked for in 256 KB of %s in time', (_, unit) => {
     const text = unit.repeat(Math.ceil(262_144 / unit.length));
-    const began = performance.now();
+    const began = process.cpuUsage();
     expect(canarySearch('k7m2x9qpw4ztn8vhj3rbd5yc').isIn(text)).toBe(false);
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(process.cpuUsage(began).user).toBeLessThan(2_000_000);
   });
 });
 

@@ -227,8 +227,8 @@ describe('checks of fields', () => {
 
   it('look at a value of any size in time', async () => {
     const wide = checkFields({ fields: { 'l[].x': { atMost: 5 } } });
-    const began = performance.now();
+    const began = process.cpuUsage();
     expect(await outcome(wide, { l: Array.from({ length: 20_000 }, () => ({ x: 6 })) })).toContain('; and 19995 more');
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(process.cpuUsage(began).user).toBeLessThan(2_000_000);
   });
 });

@@ -76,9 +76,9 @@ it.each([
   ['Chinese', '订单'],
 ])('256 KB of %s are looked at in time', async (_, unit) => {
   const text = unit.repeat(Math.ceil(262_144 / unit.length));
-  const began = performance.now();
+  const began = process.cpuUsage();
   expect(await isRefused(text)).toBe(false);
-  expect(performance.now() - began).toBeLessThan(2_000);
+  expect(process.cpuUsage(began).user).toBeLessThan(2_000_000);
 });
 
 it.each([

@@ -51,9 +51,9 @@ describe('a body', () => {
     ];
     try {
       for (const [path, body] of bodies) {
-        const before = performance.now();
+        const before = process.cpuUsage();
         expect((await many.as('anna', path, { body })).status, path).toBe(400);
-        expect(performance.now() - before, path).toBeLessThan(3_000);
+        expect(process.cpuUsage(before).user, path).toBeLessThan(3_000_000);
       }
     } finally {
       await many.close();

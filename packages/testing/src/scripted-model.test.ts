@@ -153,7 +153,7 @@ describe('scriptedModel', () => {
     const waiting = collect(scriptedModel([[wait(10_000), say('late')]]).stream(request(1), { signal: controller.signal }));
     setTimeout(() => controller.abort(reason), 5);
     await expect(waiting).rejects.toBe(reason);
-    expect(performance.now() - began).toBeLessThan(1_000);
+    expect(performance.now() - began).toBeLessThan(8_000);
     const between = new AbortController();
     const seen: string[] = [];
     const reading = (async () => {

@@ -117,13 +117,13 @@ describe('putting an answer into quarantine', () => {
     );
     const { handle } = await enterRun(undefined, { quarantine: shelf });
     const put = putInQuarantine(handle, answer, waiting);
-    await vi.waitFor(() => expect(shelf.put).toHaveBeenCalled());
+    await vi.waitFor(() => expect(shelf.put).toHaveBeenCalled(), 15_000);
     handle.abort({ kind: 'halt' });
     expect(await put).toBe(false);
     expect(shelf.deleted).toEqual([]);
     expect(handle.root.events.at(-1)?.type).toBe('run.start');
     stored();
-    await vi.waitFor(() => expect(shelf.deleted).toEqual(['r/2']));
+    await expect.poll(() => shelf.deleted).toEqual(['r/2']);
   });
 });
 

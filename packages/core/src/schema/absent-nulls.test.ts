@@ -107,9 +107,9 @@ describe('a hostile input', () => {
     };
     let wide: JsonValue = { A: null };
     for (let level = 0; level < 60; level += 1) wide = { next: wide };
-    const started = performance.now();
+    const started = process.cpuUsage();
     expect(undone(schema, deep)).toBe(deep);
     expect(() => undone(schema, wide)).not.toThrow();
-    expect(performance.now() - started).toBeLessThan(2_000);
+    expect(process.cpuUsage(started).user).toBeLessThan(2_000_000);
   });
 });

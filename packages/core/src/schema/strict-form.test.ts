@@ -352,9 +352,9 @@ test('S169: hostile schemas are answered soon and are not changed', () => {
   ];
   for (const schema of hostile) {
     for (const rules of [complete, partial, anyProvider]) {
-      const started = performance.now();
+      const started = process.cpuUsage();
       const form = strictForm(schema, rules);
-      expect(performance.now() - started).toBeLessThan(1_000);
+      expect(process.cpuUsage(started).user).toBeLessThan(1_000_000);
       if (!form.isStrict) expect(form.why).not.toBe('');
     }
   }

@@ -154,7 +154,7 @@ test('what came before a fault is given out first, however the bytes were cut, a
     const text = (value: string) => ({ done: false, value: { type: 'text.delta', text: value } });
     expect(seen).toEqual([text('a'), text('b'), 'a fault', { done: true, value: undefined }]);
   }
-  await vi.waitFor(() => expect(closed).toBe(2));
+  await expect.poll(() => closed).toBe(2);
 });
 
 test('events asked for at the same time come in order', async () => {
@@ -188,7 +188,7 @@ test.each([
   expect(await events.return?.()).toEqual({ done: true, value: undefined });
   expect(await waiting).toEqual({ done: true, value: undefined });
   expect(getEventListeners(signal, 'abort')).toHaveLength(0);
-  await vi.waitFor(() => expect(closed).toBe(1));
+  await expect.poll(() => closed).toBe(1);
 });
 
 test('an event that is too long fails after those before it', async () => {

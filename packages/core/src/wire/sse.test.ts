@@ -78,7 +78,7 @@ test('S060: an event longer than the limit is refused, in one line or in many; a
 test('S060: time is linear in the bytes of one long line', () => {
   const chunk = bytesOf('A'.repeat(1_024));
   const reader = new SseReader(64 * 1024 * 1024);
-  const began = performance.now();
+  const began = process.cpuUsage();
   for (let index = 0; index < 16 * 1024; index += 1) for (const _frame of reader.push(chunk)) expect.unreachable();
-  expect(performance.now() - began).toBeLessThan(5_000);
+  expect(process.cpuUsage(began).user).toBeLessThan(5_000_000);
 });

@@ -256,9 +256,9 @@ describe('what would send data out', () => {
     '<x y="<z>" ',
   ])('is looked for in time in 256 KB of %j', (piece) => {
     const text = piece.repeat(Math.ceil(262_144 / piece.length));
-    const start = performance.now();
+    const start = process.cpuUsage();
     egressIn(text, { surface: 'output' }, rules);
     egressIn(`x${text})">`, { surface: 'output' }, rules);
-    expect(performance.now() - start).toBeLessThan(4_000);
+    expect(process.cpuUsage(start).user).toBeLessThan(4_000_000);
   });
 });

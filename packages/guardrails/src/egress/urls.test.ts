@@ -165,10 +165,10 @@ describe('the URLs of a text', () => {
     '\\\\a.com',
   ])('are found in time in 256 KB of %j', (piece) => {
     const text = piece.repeat(Math.ceil(262_144 / piece.length));
-    const start = performance.now();
+    const start = process.cpuUsage();
     urlsIn(text);
     urlsIn(`${text}!`);
     urlsIn(`x${text} `);
-    expect(performance.now() - start).toBeLessThan(6_000);
+    expect(process.cpuUsage(start).user).toBeLessThan(6_000_000);
   });
 });

@@ -387,9 +387,9 @@ describe('any text', () => {
   test.each(['1 ', '4111 ', '+1 ', 'a@b.', '(', '1.1.', 'tel 1', '12 Main St ', 'DE44 ', '\ud800', '٣'])(
     '256 KB of «%s» is answered in time',
     (piece) => {
-      const start = performance.now();
+      const start = process.cpuUsage();
       everything(piece.repeat(262_144 / piece.length), { surface: 'input' });
-      expect(performance.now() - start).toBeLessThan(2_000);
+      expect(process.cpuUsage(start).user).toBeLessThan(2_000_000);
     },
   );
 });

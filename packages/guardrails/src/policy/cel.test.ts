@@ -86,9 +86,9 @@ describe('a condition in CEL', () => {
   });
 
   it('is linear in expressions that would take for ever', () => {
-    const began = performance.now();
+    const began = process.cpuUsage();
     expect(answer("input.to.matches('^(a+)+$')", { input: { to: `${'a'.repeat(9_000)}!` } })).toBe('ask');
-    expect(performance.now() - began).toBeLessThan(2_000);
+    expect(process.cpuUsage(began).user).toBeLessThan(2_000_000);
   });
 
   it('stands in a run', async () => {

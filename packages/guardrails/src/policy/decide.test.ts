@@ -320,7 +320,7 @@ describe('a time window', () => {
 describe('hostile text', () => {
   it('is decided about in time', () => {
     const text = `${'a'.repeat(9_990)}!`;
-    const began = performance.now();
+    const began = process.cpuUsage();
     for (const when of [
       { field: 'x', matches: '(a+)+b' },
       { field: 'x', finds: '(a|aa)+$' },
@@ -330,6 +330,6 @@ describe('hostile text', () => {
     const long = 'https://'.repeat(40_000);
     expect(truthOf({ field: 'x', url: { hosts: ['a.example'] } }, { input: { x: long } })).toBe(false);
     expect(truthOf({ field: 'x', within: '/srv' }, { input: { x: '/../'.repeat(80_000) } })).toBe(false);
-    expect(performance.now() - began).toBeLessThan(4_000);
+    expect(process.cpuUsage(began).user).toBeLessThan(4_000_000);
   });
 });

@@ -299,7 +299,7 @@ otherwise: { then: deny, reason: 'Only refunds are made here.' }
   });
 
   it('is read in time, whatever the text is', () => {
-    const began = performance.now();
+    const began = process.cpuUsage();
     const texts = [
       Array.from({ length: 20_000 }, (_, index) => `k${index}: 1`).join('\n'),
       '&a '.repeat(80_000),
@@ -310,7 +310,7 @@ otherwise: { then: deny, reason: 'Only refunds are made here.' }
       '\u0000'.repeat(262_144),
     ];
     for (const text of texts) expect(messageOf(text)).toMatch(/^The policy/);
-    expect(performance.now() - began).toBeLessThan(60_000);
+    expect(process.cpuUsage(began).user).toBeLessThan(60_000_000);
   }, 90_000);
 
   it('takes any text with an answer or a fault, and nothing else', () => {

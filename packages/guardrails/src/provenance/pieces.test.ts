@@ -135,9 +135,9 @@ describe('what a user asks for', () => {
       }),
       { numRuns: 300, seed: 70 },
     );
-    const start = performance.now();
+    const start = process.cpuUsage();
     for (const piece of ['"', "'", 'a ', 'not ', '1', '.', 'AB12 ', ', and ']) readRequest(piece.repeat(50_000));
-    expect(performance.now() - start).toBeLessThan(10_000);
+    expect(process.cpuUsage(start).user).toBeLessThan(10_000_000);
   });
 
   test.each([

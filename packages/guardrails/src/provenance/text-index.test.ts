@@ -99,12 +99,12 @@ describe('a value stands in a text', () => {
 
   test('is told of a long text and a long value in time', () => {
     const text = 'a.'.repeat(100_000);
-    const start = performance.now();
+    const start = process.cpuUsage();
     has(text, 'a.'.repeat(1_000));
     has(text, 'a');
     has('1'.repeat(200_000), 1);
     for (const piece of ['"', "'", 'AB12', '12 ', '1-', "1'"]) has(piece.repeat(50_000), `a${'"'.repeat(50_000)}b`);
-    expect(performance.now() - start).toBeLessThan(5_000);
+    expect(process.cpuUsage(start).user).toBeLessThan(5_000_000);
   });
 });
 

@@ -458,9 +458,9 @@ describe('any text', () => {
     '\ud800',
     'my password is ',
   ])('256 KB of «%s» is answered in time', (piece) => {
-    const start = performance.now();
+    const start = process.cpuUsage();
     find(piece.repeat(262_144 / piece.length), { surface: 'input' });
-    expect(performance.now() - start).toBeLessThan(2_000);
+    expect(process.cpuUsage(start).user).toBeLessThan(2_000_000);
   });
 
   test('however much is found in it', () => {

@@ -153,8 +153,8 @@ describe('hidden text', () => {
     '\ud83c',
     'क\u200d',
   ])('is looked for in time in 256 KB of %j', (piece) => {
-    const start = performance.now();
+    const start = process.cpuUsage();
     findHidden(piece.repeat(Math.ceil(262_144 / piece.length)), none);
-    expect(performance.now() - start).toBeLessThan(2_000);
+    expect(process.cpuUsage(start).user).toBeLessThan(2_000_000);
   });
 });

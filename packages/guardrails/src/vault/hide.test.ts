@@ -95,9 +95,9 @@ describe('known values', () => {
     for (let index = 4; index < 200; index += 1) known.add('a'.repeat(index), `[A_${index}]`);
     for (const unit of ['a', 'aaa ', 'a@example.org ', '@example.org', '\ud800', '\u0130']) {
       const text = unit.repeat(Math.ceil(262_144 / unit.length));
-      const began = performance.now();
+      const began = process.cpuUsage();
       known.find(text);
-      expect(performance.now() - began).toBeLessThan(2_000);
+      expect(process.cpuUsage(began).user).toBeLessThan(2_000_000);
     }
   });
 });
@@ -141,11 +141,11 @@ describe('placeholders', () => {
     'are looked for in 256 KB of %j in time',
     (unit) => {
       const text = unit.repeat(Math.ceil(262_144 / unit.length));
-      const began = performance.now();
+      const began = process.cpuUsage();
       placeholdersLike(text);
       replacePlaceholders(text, () => undefined);
       settledLength(text);
-      expect(performance.now() - began).toBeLessThan(2_000);
+      expect(process.cpuUsage(began).user).toBeLessThan(2_000_000);
     },
   );
 });

@@ -703,13 +703,13 @@ it.each([true, false])('thousands of values in one result are put away in time (
     flow: { effect: 'read' },
     execute: () => Array.from({ length: 3_000 }, (_, index) => ({ mail: `p${index}@example.org`, id: index })),
   });
-  const began = performance.now();
+  const began = process.cpuUsage();
   const { result } = await go({
     turns: [callTool('list', { page: '1' }), say('Many.')],
     tools: [isRestored ? hides.restore(list, { fields: ['page'] }) : list],
     hides,
   });
-  expect(performance.now() - began).toBeLessThan(10_000);
+  expect(process.cpuUsage(began).user).toBeLessThan(10_000_000);
   expect(JSON.stringify(endsOf(result))).toContain('[EMAIL_3001]');
 });
 

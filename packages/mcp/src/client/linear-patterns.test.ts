@@ -76,9 +76,9 @@ describe('patterns of schemas', () => {
         } catch {
           return;
         }
-        const start = performance.now();
+        const start = process.cpuUsage();
         for (const text of texts) pattern.test(text);
-        expect(performance.now() - start).toBeLessThan(2_000);
+        expect(process.cpuUsage(start).user).toBeLessThan(2_000_000);
       }),
       { numRuns: 3_000, seed: 169 },
     );

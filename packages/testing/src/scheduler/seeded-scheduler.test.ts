@@ -165,10 +165,8 @@ it('drives whole runs: models wait in virtual time, and a run takes the same ste
     expect(clock.now()).toBe(60_000);
     return scheduler.schedule.join();
   };
-  const began = performance.now();
   expect(await once(1)).toBe(await once(1));
   const orders = new Set<string>();
   for (let seed = 1; seed <= 16; seed += 1) orders.add(await once(seed));
   expect(orders.size).toBe(2);
-  expect(performance.now() - began).toBeLessThan(10_000);
 });
