@@ -1,5 +1,5 @@
 import type { JsonValue } from '@guardloop/core';
-import type { NewRun, Store } from '@guardloop/store';
+import type { NewRun, RunRecord, Store } from '@guardloop/store';
 import type { Registered } from './agents.js';
 import { agentOf, checkData } from './agents.js';
 import type { Engine } from './engine.js';
@@ -46,11 +46,14 @@ export async function submitRun(place: SubmitPlace, agent: unknown, given: reado
   const run = await readRun(place, agent, { input, reader: new OptionReader('submit', options, names) });
   const { store, engine } = place;
   const { created, run: record } = await store.runs.create(run);
-  const same = created || (record.agent === run.agent && (await isSameSubmission(record.submission, run.submission)));
+  const same = created || (isForSame(record, run) && (await isSameSubmission(record.submission, run.submission)));
   // A kick that did not get through is made up for by the workers, who look for what is due.
   if (created) await engine.kick(record).catch(() => undefined);
   return { created, same, run: runInfo(record) };
 }
+
+const places = ['agent', 'session', 'owner', 'tenant'] as const;
+const isForSame = (record: RunRecord, run: NewRun): boolean => places.every((place) => record[place] === run[place]);
 
 async function readRun(
   place: SubmitPlace,

@@ -64,7 +64,10 @@ export interface RunInfo extends Belonging {
 export interface SubmitOptions<Q extends string = string> extends Belonging {
   /** Submitting the same id again submits nothing. Default: a new one. A text without / and control characters. */
   readonly id?: string | undefined;
-  /** The conversation that the run belongs to. Runs of one session go one after another. Default: the run's own, of the run's id. */
+  /**
+   * The conversation that the run belongs to. Runs of one session go one after another. Default: the run's own, of the run's id. With `owner`
+   * or `tenant` one that belongs to others is CONFIG_INVALID.
+   */
   readonly session?: string | undefined;
   /** Default `default`. */
   readonly queue?: Q | undefined;
@@ -93,7 +96,8 @@ export type SubmitArguments<D, Q extends string = string> = [D] extends [undefin
 export interface Submitted {
   readonly created: boolean;
   /**
-   * False: the run of this id was submitted for another agent, or with another input, other data or limits, which is not told otherwise.
+   * False: the run of this id was submitted for another agent, session, owner or tenant, or with another input, other data or limits, which
+   * is not told otherwise.
    */
   readonly same: boolean;
   readonly run: RunInfo;

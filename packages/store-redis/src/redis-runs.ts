@@ -5,6 +5,7 @@ import {
   changedRun,
   checkClaim,
   checkLease,
+  checkSessionOf,
   isDue,
   newRunRecord,
   pageSize,
@@ -19,6 +20,7 @@ import type { Reply } from './redis-connection.js';
 import type { Fields, RedisContext } from './redis-context.js';
 import { fieldsOf, newIncarnation, payloadParameters, payloadReader } from './redis-context.js';
 import { scan } from './redis-lists.js';
+import { readStand } from './redis-sessions.js';
 import { nowOf } from './redis-time.js';
 
 export function redisRuns(context: RedisContext): RunRecords {
@@ -33,13 +35,19 @@ export function redisRuns(context: RedisContext): RunRecords {
     async create(run) {
       const record = newRunRecord(run, 0);
       const { fields, payloads } = await writeRun(context, record);
-      const reply = await connection.script('createRun', [
-        ...[writeName(run.id), writeName(run.session), newIncarnation(), context.ttl, payloads.length, fields.length / 2],
-        ...payloadParameters({ payloads }),
-        ...fields,
-      ]);
-      const [created, flat] = reply as readonly [number, readonly string[]];
-      return { created: created === 1, run: (await readRun(context, run.id, fieldsOf(flat))) as RunRecord };
+      const session = writeName(run.session);
+      for (let checked = ''; ; ) {
+        const reply = await connection.script('createRun', [
+          ...[writeName(run.id), session, newIncarnation(), context.ttl, checked, payloads.length, fields.length / 2],
+          ...payloadParameters({ payloads }),
+          ...fields,
+        ]);
+        const [created, flat] = reply as readonly [0 | 1 | 2, readonly string[]];
+        if (created !== 2) return { created: created === 1, run: (await readRun(context, run.id, fieldsOf(flat))) as RunRecord };
+        const stand = readStand(session, fieldsOf(flat));
+        checkSessionOf(stand?.record, run);
+        checked = stand?.incarnation ?? '';
+      }
     },
     get,
     list: (query = {}) => listRuns(context, query),

@@ -250,18 +250,22 @@ tell(session)
 return 1`),
 
   /**
-   * id, session, a new incarnation, the store's ttl, counts of payloads and fields; digest and text of each payload; name and value of each
-   * field.
+   * id, session, a new incarnation, the store's ttl, incarnation of the session that was found to be theirs or '', counts of payloads and
+   * fields; digest and text of each payload; name and value of each field → { 1 where it was created, fields }; { 2, fields of the session }
+   * where it is to be looked whose that is.
    */
   createRun: script(`
 local id, session = ARGV[1], ARGV[2]
 local before = redis.call('HGETALL', key('run', id))
 if #before > 0 then return { 0, before } end
-local payloads, count = tonumber(ARGV[5]), tonumber(ARGV[6])
-local first = 7 + payloads * 2
+local payloads, count = tonumber(ARGV[6]), tonumber(ARGV[7])
+local first = 8 + payloads * 2
 local run = {}
 for at = first, first + count * 2 - 1, 2 do run[ARGV[at]] = ARGV[at + 1] end
-if redis.call('EXISTS', key('session', session)) == 0 then
+local there = redis.call('HGETALL', key('session', session))
+if #there > 0 then
+  if (run.owner or run.tenant) and redis.call('HGET', key('session', session), 'inc') ~= ARGV[5] then return { 2, there } end
+else
   create(session, { inc = ARGV[3], ttl = ARGV[4], owner = run.owner, tenant = run.tenant })
 end
 run.position = int(redis.call('INCR', base .. 'orders'))
@@ -272,7 +276,7 @@ redis.call('ZADD', key('runs', session), run.position, id)
 redis.call('ZADD', base .. 'allruns', run.position, id)
 if run.owner then redis.call('ZADD', key('allruns:o', run.owner), run.position, id) end
 if run.tenant then redis.call('ZADD', key('allruns:t', run.tenant), run.position, id) end
-putPayloads(session, 7, payloads)
+putPayloads(session, 8, payloads)
 enqueue(run, id)
 touch(session, redis.call('HGET', key('session', session), 'ttl'), tonumber(run.dueAt))
 tell(session)

@@ -139,6 +139,20 @@ export function checkNewRun(run: NewRun): void {
   if (!isTime(run.dueAt)) throw refuse(`\`dueAt\` of the run ${run.id} is no time. Give milliseconds since 1970.`);
 }
 
+/**
+ * Throws CONFIG_INVALID for a run of an owner or a tenant whose session, as it is there, is another's: a user's name in two tenants is two
+ * users. A session that nobody has claimed takes every run, and every session one that is nobody's.
+ */
+export function checkSessionOf(session: Belonging | undefined, run: Pick<NewRun, 'id' | 'session' | 'owner' | 'tenant'>): void {
+  const { owner, tenant } = run;
+  const isNobodys = (belonging: Belonging): boolean => belonging.owner === undefined && belonging.tenant === undefined;
+  if (session === undefined || isNobodys(session) || isNobodys(run)) return;
+  if (tenant === session.tenant && (owner === undefined || session.owner === undefined || owner === session.owner)) return;
+  throw refuse(
+    `The session ${run.session} belongs to another owner or tenant than the run ${run.id} is for. Nothing was stored. Give a session of theirs, or leave it out for one of the run's own.`,
+  );
+}
+
 /** Throws CONFIG_INVALID. */
 export function checkClaim({ owner, leaseMs, queues }: ClaimOptions): void {
   if (typeof owner !== 'string' || owner === '') throw refuse('`owner` of a claim is no name. Give a text that only this worker has.');

@@ -265,7 +265,10 @@ export interface ClaimOptions {
   readonly except?: readonly string[] | undefined;
 }
 export interface RunRecords {
-  /** `created: false`: there is a run of this id already; it is given as it is and nothing changed. Creates the session's record too. */
+  /**
+   * `created: false`: there is a run of this id already; it is given as it is and nothing changed. Creates the session's record too. Rejects
+   * with CONFIG_INVALID, before anything is changed, for a run with an owner or a tenant whose session belongs to another.
+   */
   create(run: NewRun): Promise<{ readonly created: boolean; readonly run: RunRecord }>;
   get(id: string): Promise<RunRecord | undefined>;
   /** Latest first. */

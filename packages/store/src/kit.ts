@@ -7,6 +7,7 @@ export {
   checkId,
   checkLease,
   checkNewSession,
+  checkSessionOf,
   checkTimers,
   checkTtl,
   logConflict,

@@ -1,6 +1,6 @@
 import type { LogEvent, SessionStore } from '@guardloop/core';
 import { memorySession } from '@guardloop/core';
-import { approvalTaken, checkBatch, checkId, logConflict } from './check-arguments.js';
+import { approvalTaken, checkBatch, checkId, checkSessionOf, logConflict } from './check-arguments.js';
 import type { ApprovalRecord, Belonging, LiveText, RunRecord, SessionRecord } from './contract.js';
 import { deriveRecords } from './derive.js';
 import { Watchers } from './watchers.js';
@@ -94,10 +94,15 @@ export class MemoryTables {
     await appending;
   }
 
-  /** A run of a session that is there, or is made for it. The session stays until the run is due and its time to live is over. */
+  /**
+   * A run of a session that is there, or is made for it. The session stays until the run is due and its time to live is over. Throws
+   * CONFIG_INVALID for a session of another.
+   */
   addRun(record: RunRecord): void {
     const { session, owner, tenant, dueAt } = record;
-    const row = this.session(session) ?? this.create(session, { owner, tenant });
+    const before = this.session(session);
+    checkSessionOf(before?.record, record);
+    const row = before ?? this.create(session, { owner, tenant });
     this.#orders += 1;
     this.runs.set(record.id, { record, order: this.#orders, token: 0, eventsAtClaim: 0 });
     row.runs.add(record.id);

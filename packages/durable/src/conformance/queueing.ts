@@ -63,6 +63,32 @@ export function queueingTests(makeHarness: MakeHarness): void {
     expect((await runs.submit('desk', 'Hi', { id: 'q1' })).run).toMatchObject({ state: 'ended', status: 'completed' });
   });
 
+  it('refuses a run for a session of another owner before anything is written, and tells who submits an id of another', async () => {
+    const { runs } = await (await openWorld(makeHarness)).start({ desk: answers() });
+    const anna = { owner: 'anna', tenant: 'shop' };
+    await runs.submit('desk', 'Hi', { id: 'o1', session: 'chat-o', ...anna });
+    for (const other of [{ owner: 'berta', tenant: 'shop' }, { owner: 'anna', tenant: 'bank' }, { owner: 'anna' }])
+      await expect(runs.submit('desk', 'Hi', { id: 'o2', session: 'chat-o', ...other })).rejects.toMatchObject({
+        code: 'CONFIG_INVALID',
+        message: expect.stringContaining('belongs to another owner'),
+      });
+    expect(await runs.status('o2')).toBeUndefined();
+    // A run's own session is one like any.
+    await expect(runs.submit('desk', 'Hi', { id: 'chat-o', owner: 'berta' })).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+    expect(await runs.submit('desk', 'Hi', { id: 'o1', session: 'chat-o', ...anna })).toMatchObject({ created: false, same: true });
+    for (const other of [
+      { ...anna, owner: 'berta' },
+      { ...anna, tenant: 'bank' },
+      { ...anna, session: 'else' },
+    ])
+      expect(await runs.submit('desk', 'Hi', { id: 'o1', session: 'chat-o', ...other })).toMatchObject({ created: false, same: false });
+    await runs.submit('desk', 'Hi again', { id: 'o3', session: 'chat-o', ...anna });
+    await runs.worker();
+    expect(await runs.result('o3')).toMatchObject({ status: 'completed' });
+    expect((await runs.list({ session: 'chat-o' })).items.map(({ id }) => id)).toEqual(['o3', 'o1']);
+    expect((await runs.store.sessions.get('chat-o'))?.owner).toBe('anna');
+  });
+
   it('runs what another process has submitted, and tells it how that ended', async () => {
     const world = await openWorld(makeHarness);
     const [submitter, worker] = [await world.start({ desk: answers() }), await world.start({ desk: answers() })];

@@ -43,6 +43,37 @@ export function testRuns({ store, other, pass }: Suite): void {
       await store().append(submitted.session, [inputEvent(2, 'x')], 1);
     });
 
+    it('refuses a run for a session of another owner or tenant, and has written nothing then', async () => {
+      const [owner, tenant, session] = [newId('owner'), newId('tenant'), newId()];
+      await store().sessions.create(session, { owner, tenant });
+      const before = await store().sessions.get(session);
+      const others = [{ owner }, { owner: 'another', tenant }, { owner, tenant: 'another' }, { tenant: 'another' }, { owner: 'another' }];
+      for (const belonging of others) {
+        const run = newRun({ session, ...belonging });
+        const refused = await store()
+          .runs.create(run)
+          .catch((thrown: unknown) => thrown);
+        expect(refused).toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(session) });
+        expect(String(refused)).not.toMatch(new RegExp(`${owner}|${tenant}`));
+        expect(await other().runs.get(run.id)).toBeUndefined();
+      }
+      expect(await other().sessions.get(session)).toEqual(before);
+      expect((await other().runs.list({ session })).items).toEqual([]);
+      for (const belonging of [{ owner, tenant }, { tenant }, {}])
+        expect((await store().runs.create(newRun({ session, ...belonging }))).created).toBe(true);
+    });
+
+    it('lets one of many owners have a session that they submit for at once', async () => {
+      const session = newId();
+      const submitted = Array.from({ length: 12 }, (_, index) => newRun({ session, owner: `user ${index % 4}` }));
+      const outcomes = await Promise.allSettled(submitted.map((run, index) => (index % 2 ? store() : other()).runs.create(run)));
+      const { owner } = (await store().sessions.get(session)) ?? {};
+      expect(owner).toMatch(/^user \d$/);
+      expect(outcomes.map(({ status }) => status === 'fulfilled')).toEqual(submitted.map((run) => run.owner === owner));
+      for (const outcome of outcomes) if (outcome.status === 'rejected') expect(outcome.reason).toMatchObject({ code: 'CONFIG_INVALID' });
+      expect((await store().runs.list({ session })).items.map((run) => run.owner)).toEqual([owner, owner, owner]);
+    });
+
     it('lists by session, state, queue, agent, owner and tenant, latest first, page by page', async () => {
       const [owner, tenant, queue] = [newId('owner'), newId('tenant'), newId('queue')];
       const made: string[] = [];

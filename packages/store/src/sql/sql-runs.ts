@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { checkLease, maxLeaseMs, pageSize, readPlace, writePlace } from '../check-arguments.js';
+import { checkLease, checkSessionOf, maxLeaseMs, pageSize, readPlace, writePlace } from '../check-arguments.js';
 import type { Content, Encoded } from '../codec.js';
 import { placeOf, writeName } from '../codec.js';
 import type { NewRun, RunChange, RunQuery, RunRecord, RunRecords } from '../contract.js';
@@ -10,7 +10,7 @@ import { putPayloads } from './payloads.js';
 import { lockRun, readRuns, runChanges } from './run-rows.js';
 import type { Db, SqlContext } from './sql-context.js';
 import { nowOf, timeOf } from './sql-context.js';
-import { insertSession, lockSession, sessionIsLive, written } from './sql-sessions.js';
+import { belonging, insertSession, lockSession, sessionIsLive, written } from './sql-sessions.js';
 import { runColumns } from './tables.js';
 
 export function sqlRuns(context: SqlContext): RunRecords {
@@ -80,7 +80,9 @@ async function createRun(
   for (;;) {
     const before = await lockRun(db, context, run.id);
     if (before) return { created: false, run: before.record };
-    const row = (await lockSession(db, context, session)) ?? (await insertSession(db, context, { ...run, session }));
+    const there = await lockSession(db, context, session);
+    checkSessionOf(there && belonging(there), run);
+    const row = there ?? (await insertSession(db, context, { ...run, session }));
     if (row === undefined) continue;
     const now = await timeOf(db, context);
     const record = newRunRecord(run, now);
