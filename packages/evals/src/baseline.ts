@@ -1,6 +1,7 @@
-import { GuardloopError } from '@guardloop/core';
 import { z } from 'zod';
 import type { EvalResult } from './evaluate.js';
+import { checkScoreNames, invalid, isRecord, kindOf, own } from './given.js';
+import { resultsOf } from './results.js';
 import type { ScoreName, Scores } from './scores.js';
 import { directions, scoreNames } from './scores.js';
 
@@ -35,7 +36,10 @@ export interface BaselineComparison {
   readonly added: readonly { readonly result: string; readonly task: string }[];
 }
 
-/** The scores of results as a baseline. Numbers are rounded to six places, so that a file changes only where a score does. */
+/**
+ * The scores of results as a baseline. Numbers are rounded to six places, so that a file changes only where a score does. Throws CONFIG_INVALID
+ * for what is no result.
+ */
 export function baselineOf(results: EvalResult | readonly EvalResult[]): Baseline {
   const rounded = (scores: Scores) =>
     Object.fromEntries(
@@ -47,39 +51,48 @@ export function baselineOf(results: EvalResult | readonly EvalResult[]): Baselin
   return {
     version: 1,
     results: Object.fromEntries(
-      listOf(results).map(({ name, tasks }) => [name, Object.fromEntries(tasks.map(({ id, scores }) => [id, rounded(scores)]))]),
+      resultsOf('baselineOf', results).map(({ name, tasks }) => [
+        name,
+        Object.fromEntries(tasks.map(({ id, scores }) => [id, rounded(scores)])),
+      ]),
     ),
   };
 }
 
-const baseline = z.object({
+const baselineSchema = z.object({
   version: z.literal(1),
   results: z.record(z.string(), z.record(z.string(), z.partialRecord(z.enum(scoreNames as [ScoreName, ...ScoreName[]]), z.number()))),
 });
 
 /** A baseline from JSON that was parsed, checked. Throws CONFIG_INVALID. */
 export function readBaseline(given: unknown): Baseline {
-  const read = baseline.safeParse(given);
+  const read = baselineSchema.safeParse(given);
   if (read.success) return read.data as Baseline;
   const [issue] = read.error.issues;
-  throw new GuardloopError(
-    'CONFIG_INVALID',
+  return invalid(
     `The baseline is not as it must be at ${issue?.path.join('.') || 'its root'}: ${issue?.message ?? ''}. Write it anew with baselineOf.`,
   );
 }
 
-/** Compares scores with those of a baseline, task by task. Results that the baseline does not name are new; only named ones can be missing. */
+/**
+ * Compares scores with those of a baseline, task by task. Results that the baseline does not name are new; only named ones can be missing. Throws
+ * CONFIG_INVALID for what is no result, no baseline, or no tolerance.
+ */
 export function compareToBaseline(
   results: EvalResult | readonly EvalResult[],
-  { results: before }: Baseline,
+  baseline: Baseline,
   tolerances: Tolerances = {},
 ): BaselineComparison {
-  const list = listOf(results);
+  const list = resultsOf('compareToBaseline', results);
+  const { results: before } = readBaseline(baseline);
+  checkTolerances(tolerances);
   const now = list.flatMap(({ name: result, tasks }) => tasks.map(({ id: task, scores }) => ({ result, task, scores })));
   const changes = now.flatMap(({ result, task, scores }) =>
-    changesOf(before[result]?.[task] ?? {}, scores, tolerances).map((change) => ({ result, task, ...change })),
+    changesOf(own(own(before, result), task) ?? {}, scores, tolerances).map((change) => ({ result, task, ...change })),
   );
-  const added = now.filter(({ result, task }) => before[result]?.[task] === undefined).map(({ result, task }) => ({ result, task }));
+  const added = now
+    .filter(({ result, task }) => own(own(before, result), task) === undefined)
+    .map(({ result, task }) => ({ result, task }));
   const missing = Object.entries(before)
     .flatMap(([result, tasks]) => Object.keys(tasks).map((task) => ({ result, task })))
     .filter(({ result, task }) => !now.some((each) => each.result === result && each.task === task));
@@ -102,13 +115,29 @@ function changesOf(old: Baseline['results'][string][string], scores: Scores, tol
   });
 }
 
+/** A tolerance that is no number would let everything pass. */
+function checkTolerances(tolerances: unknown): void {
+  if (!isRecord(tolerances))
+    invalid(`The tolerances are ${kindOf(tolerances)}. Give an object such as { tokens: { share: 0.05 }, steps: 1 }.`);
+  checkScoreNames('A tolerance', Object.keys(tolerances));
+  for (const [score, tolerance] of Object.entries(tolerances)) {
+    const amount: unknown = isRecord(tolerance) ? tolerance.share : tolerance;
+    if (tolerance !== undefined && !(typeof amount === 'number' && amount >= 0))
+      invalid(`The tolerance of ${score} is no number from 0 on. Give an amount, or { share } of what it was.`);
+  }
+}
+
 /** Baselines are rounded to six places. */
 const rounding = 1e-6;
 const amountOf = (tolerance: Tolerance, was: number): number =>
   typeof tolerance === 'number' ? tolerance : Math.abs(was) * tolerance.share;
 
-/** What has changed, one line each; says so when nothing has. */
-export function describeComparison({ regressions, improvements, missing, added }: BaselineComparison): string {
+/** What has changed, one line each; says so when nothing has. Throws CONFIG_INVALID for what is no comparison. */
+export function describeComparison(comparison: BaselineComparison): string {
+  const lists = isRecord(comparison) ? [comparison.regressions, comparison.improvements, comparison.missing, comparison.added] : [];
+  if (lists.length === 0 || !lists.every(Array.isArray))
+    invalid('describeComparison was given no comparison. Give what `compareToBaseline` gives.');
+  const { regressions, improvements, missing, added } = comparison;
   const change =
     (word: string) =>
     ({ result, task, score, was, is, tolerance }: ScoreChange) =>
@@ -123,7 +152,3 @@ export function describeComparison({ regressions, improvements, missing, added }
 }
 
 const tell = (value: number): string => String(Math.round(value * 1000) / 1000);
-
-function listOf(results: EvalResult | readonly EvalResult[]): readonly EvalResult[] {
-  return Array.isArray(results) ? (results as readonly EvalResult[]) : [results as EvalResult];
-}

@@ -2,6 +2,7 @@ import type { Action, GuardVerdictEvent, Log, LogEvent, RunStatus, Surface } fro
 import type { JsonObject, JsonValue } from '@guardloop/core/model';
 import type { Step, StepStatus } from '@guardloop/reasoning';
 import { steps } from '@guardloop/reasoning';
+import { checkSide, invalid, isRecord } from './given.js';
 import { isEqual } from './match.js';
 
 /** Where two runs first part. `a` and `b` are what stands there, in words; one that has ended already says `nothing`. */
@@ -61,9 +62,11 @@ export interface RunDiff {
 
 /**
  * Compares what happened in two logs: thoughts, calls, results, verdicts and answers. Ids of runs, times, writers, resumes and what a cut made
- * void are no differences. Throws what `steps` throws of a damaged log.
+ * void are no differences. Throws LOG_INVALID for what is no whole log.
  */
 export function diffRuns(a: Log, b: Log): RunDiff {
+  checkSide('a', a);
+  checkSide('b', b);
   const left = readSide(a);
   const right = readSide(b);
   const calls = diffCalls(left, right);
@@ -257,11 +260,14 @@ function diffAnswers({ ends: left }: Side, { ends: right }: Side): readonly Answ
 
 const endWords = ({ status, text }: DiffedEnd): string => (text === undefined ? status : `${status}: ${text}`);
 
-/** The differences as text, a line each: what stood in `a` behind `-`, what stands in `b` behind `+`. Nothing said can look like a line of ours. */
-export function printDiff(
-  { same, first, calls, verdicts, answers }: RunDiff,
-  { maxChars = 200 }: { readonly maxChars?: number | undefined } = {},
-): string {
+/**
+ * The differences as text, a line each: what stood in `a` behind `-`, what stands in `b` behind `+`. Nothing said can look like a line of ours.
+ * Throws CONFIG_INVALID for what is no difference.
+ */
+export function printDiff(diff: RunDiff, { maxChars = 200 }: { readonly maxChars?: number | undefined } = {}): string {
+  if (!isRecord(diff) || ![diff.calls, diff.verdicts, diff.answers].every(Array.isArray))
+    invalid('printDiff was given no difference. Give what `diffRuns` gives.');
+  const { same, first, calls, verdicts, answers } = diff;
   if (same) return 'The runs are the same.';
   const lines: string[] = [];
   const cut = (text: string): string => {

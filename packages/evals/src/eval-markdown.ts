@@ -1,4 +1,7 @@
+import { checkOptionNames } from '@guardloop/core/model';
 import type { EvalResult } from './evaluate.js';
+import { checkScoreNames, invalid } from './given.js';
+import { resultsOf } from './results.js';
 import type { ScoreName, Scores } from './scores.js';
 import { scoreNames } from './scores.js';
 
@@ -12,10 +15,17 @@ export interface EvalMarkdownOptions {
 
 const shares: ReadonlySet<ScoreName> = new Set(['success', 'precision', 'recall', 'redundant', 'recovery', 'justified']);
 
-/** Results side by side, as Markdown: a row for each, then a table of each one's tasks, then the trials that were no success, and why. */
-export function evalMarkdown(results: EvalResult | readonly EvalResult[], { scores, tasks = true }: EvalMarkdownOptions = {}): string {
-  const list: readonly EvalResult[] = Array.isArray(results) ? (results as readonly EvalResult[]) : [results as EvalResult];
-  const columns =
+/**
+ * Results side by side, as Markdown: a row for each, then a table of each one's tasks, then the trials that were no success, and why. Throws
+ * CONFIG_INVALID for what is no result, and for options that there are not.
+ */
+export function evalMarkdown(results: EvalResult | readonly EvalResult[], options: EvalMarkdownOptions = {}): string {
+  const list = resultsOf('evalMarkdown', results);
+  checkOptionNames('evalMarkdown(…)', options, { scores: true, tasks: true });
+  const { scores, tasks = true } = options;
+  if (!Array.isArray(scores ?? [])) invalid('evalMarkdown has `scores` that are no list of scores.');
+  checkScoreNames('evalMarkdown', scores ?? []);
+  const columns: readonly ScoreName[] =
     scores ?? scoreNames.filter((name) => list.some((result) => result.tasks.some((each) => each.scores[name] !== undefined)));
   const head = (first: string) => [first, ...columns.map((name) => (shares.has(name) ? `${name} %` : name))];
   const row = (first: string, of: Scores) => [first, ...columns.map((name) => tell(name, of[name]))];

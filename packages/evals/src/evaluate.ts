@@ -1,12 +1,13 @@
 import type { Agent, Answer, Log, RunOptions, RunResult } from '@guardloop/core';
-import { GuardloopError, run } from '@guardloop/core';
+import { run } from '@guardloop/core';
 import { checkOptionNames } from '@guardloop/core/model';
+import { invalid, isRecord, kindOf, own } from './given.js';
 import type { ScoredRun } from './score-log.js';
 import { scoreLog } from './score-log.js';
 import type { Scores } from './scores.js';
 import { meanScores } from './scores.js';
 import type { EvalTask } from './task.js';
-import { readTasks } from './task.js';
+import { isFieldName, readTasks } from './task.js';
 
 /** Which trial of which task. */
 export interface TrialInfo {
@@ -87,12 +88,17 @@ const optionNames = {
 export async function evaluate<C, A extends Answer>(options: EvaluateArguments<C, A>): Promise<EvalResult> {
   checkOptionNames('evaluate(…)', options, optionNames);
   const tasks = readTasks(options.tasks);
-  const { name = 'agent', trials = 1, seed = 1, concurrency = 4 } = options;
+  const { name = 'agent', trials = 1, seed = 1, concurrency = 4, checks = {} } = options;
+  checkName('evaluate', name);
   for (const [option, value] of Object.entries({ trials, concurrency }))
-    if (!Number.isSafeInteger(value) || value < 1)
-      throw new GuardloopError('CONFIG_INVALID', `evaluate has a \`${option}\` that cannot be. Give a whole number from 1.`);
-  const unknown = Object.keys(options.checks ?? {}).find((id) => !tasks.some((task) => task.id === id));
-  if (unknown !== undefined) throw new GuardloopError('CONFIG_INVALID', `evaluate has a check for ${unknown}, and no task of that id.`);
+    if (!Number.isSafeInteger(value) || value < 1) invalid(`evaluate has a \`${option}\` that cannot be. Give a whole number from 1.`);
+  if (!Number.isSafeInteger(seed)) invalid('evaluate has a `seed` that cannot be. Give a whole number.');
+  if (options.onTrial !== undefined && typeof options.onTrial !== 'function') invalid('evaluate has `onTrial` that is no function.');
+  if (!isRecord(checks)) invalid(`evaluate has \`checks\` that are ${kindOf(checks)}. Give an object of functions by the tasks' ids.`);
+  for (const [id, check] of Object.entries(checks)) {
+    if (!tasks.some((task) => task.id === id)) invalid(`evaluate has a check for ${id}, and no task of that id.`);
+    if (typeof check !== 'function') invalid(`evaluate has a check for ${id} that is no function.`);
+  }
   const infos = tasks.flatMap((task) =>
     Array.from({ length: trials }, (_, index): TrialInfo => ({ task, trial: index + 1, seed: seed + index })),
   );
@@ -117,6 +123,10 @@ export async function evaluate<C, A extends Answer>(options: EvaluateArguments<C
 
 /** Scores logs that are there already, each against its task: recorded runs, or those of another process. Throws CONFIG_INVALID and LOG_INVALID. */
 export function evaluateLogs(name: string, recorded: readonly { readonly task: EvalTask; readonly log: Log }[]): EvalResult {
+  checkName('evaluateLogs', name);
+  const given: unknown = recorded;
+  if (!Array.isArray(given) || !given.every(isRecord))
+    invalid('evaluateLogs was given no list of recorded runs. Give a list of { task, log }.');
   const tasks = [...new Set(recorded.map(({ task }) => task))];
   readTasks(tasks);
   return resultOf(
@@ -128,6 +138,11 @@ export function evaluateLogs(name: string, recorded: readonly { readonly task: E
         .map(({ log }, index): Trial => ({ trial: index + 1, seed: 0, ...scoreLog(task, log) })),
     })),
   );
+}
+
+function checkName(where: string, name: unknown): void {
+  if (typeof name !== 'string' || name === '' || !isFieldName(name))
+    invalid(`${where} has a \`name\` that cannot be. Give a text: it stands in tables and baselines.`);
 }
 
 function resultOf(name: string, tasks: readonly { readonly task: EvalTask; readonly trials: readonly Trial[] }[]): EvalResult {
@@ -164,7 +179,7 @@ async function runTrial<C, A extends Answer>(info: TrialInfo, options: EvaluateA
 
 async function check<C, A extends Answer>(info: TrialInfo, result: RunResult<A>, { checks }: EvaluateOptions<C, A>): Promise<boolean> {
   try {
-    return (await checks?.[info.task.id]?.({ ...info, result })) ?? true;
+    return (await own(checks, info.task.id)?.({ ...info, result })) ?? true;
   } catch {
     return false;
   }

@@ -6,7 +6,10 @@ export function fits(wanted: JsonValue | undefined, given: JsonValue | undefined
   if (Array.isArray(wanted))
     return Array.isArray(given) && given.length === wanted.length && wanted.every((each, index) => fits(each, given[index]));
   if (!isObject(wanted)) return wanted === given;
-  return isObject(given) && Object.entries(wanted).every(([name, value]) => value === undefined || fits(value, given[name]));
+  return (
+    isObject(given) &&
+    Object.entries(wanted).every(([name, value]) => value === undefined || (Object.hasOwn(given, name) && fits(value, given[name])))
+  );
 }
 
 const isObject = (value: JsonValue | undefined): value is JsonObject =>

@@ -1,5 +1,5 @@
 import type { Log, LogEvent, Message, RunStatus } from '@guardloop/core';
-import { replay } from '@guardloop/core';
+import { assertLog, replay } from '@guardloop/core';
 import type { JsonValue } from '@guardloop/core/model';
 import type { Evidence, Step } from '@guardloop/reasoning';
 import { missingEvidence, steps } from '@guardloop/reasoning';
@@ -7,6 +7,7 @@ import type { MadeCall } from './match.js';
 import { countMatches, isAnswer, isEqual } from './match.js';
 import type { Scores } from './scores.js';
 import type { EvalTask, ExpectedEvidence } from './task.js';
+import { readTask } from './task.js';
 
 /** How a run came out, and its scores. */
 export interface ScoredRun {
@@ -19,8 +20,13 @@ export interface ScoredRun {
   readonly scores: Scores;
 }
 
-/** Scores the last run of a log, child runs included, against its task. Any log will do, of an agent in any mode. Throws LOG_INVALID. */
+/**
+ * Scores the last run of a log, child runs included, against its task. Any log will do, of an agent in any mode. Throws CONFIG_INVALID for what
+ * is no task, and LOG_INVALID for what is no whole log.
+ */
 export function scoreLog(task: EvalTask, log: Log): ScoredRun {
+  readTask(task, 'The task');
+  assertLog(log);
   const reading = readRun(log);
   const { id, events, end, status, messages } = reading;
   const all = steps({ version: log.version, events });
@@ -114,7 +120,7 @@ function largestOf(events: readonly LogEvent[]): number {
       ? content.length
       : content.reduce((sum, part) => sum + (part.type === 'text' ? part.text.length : 0), 0);
   });
-  return Math.max(0, ...sizes);
+  return sizes.reduce((largest, size) => Math.max(largest, size), 0);
 }
 
 type Made = MadeCall & { readonly step: Step };

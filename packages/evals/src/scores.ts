@@ -60,6 +60,6 @@ export function meanScores(all: readonly Scores[]): Scores {
     const values = all.flatMap((scores) => scores[name] ?? []);
     if (values.length > 0) mean[name] = values.reduce((sum, value) => sum + value, 0) / values.length;
   }
-  mean.largest = Math.max(0, ...all.map(({ largest }) => largest));
+  mean.largest = all.reduce((most, { largest }) => Math.max(most, largest), 0);
   return { success: 0, steps: 0, modelCalls: 0, calls: 0, ms: 0, ...mean, largest: mean.largest };
 }

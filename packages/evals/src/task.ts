@@ -1,7 +1,7 @@
 import type { RunStatus } from '@guardloop/core';
-import { GuardloopError } from '@guardloop/core';
 import type { JsonObject, JsonValue } from '@guardloop/core/model';
 import { z } from 'zod';
+import { invalid, kindOf } from './given.js';
 
 /** A call that a task needs: of this tool, with at least these fields, deep. */
 export interface ExpectedCall {
@@ -46,8 +46,10 @@ const answer = z.strictObject({
   lacks: z.array(name).optional(),
   matches: z.string().refine(isPattern, 'expected a regular expression').optional(),
 });
+/** A name under which JSON can hold something: this one would be dropped on the way. */
+export const isFieldName = (text: string): boolean => text !== '__proto__';
 const task = z.strictObject({
-  id: name,
+  id: name.refine(isFieldName, 'expected a name that a field of JSON can have'),
   input: z.string(),
   calls: z.array(z.strictObject({ tool: name, input: z.record(z.string(), z.json()).optional() })).optional(),
   answer: answer.optional(),
@@ -66,22 +68,24 @@ function isPattern(text: string): boolean {
   }
 }
 
+/** One task, checked. `name`: how a message calls it. Throws CONFIG_INVALID. */
+export function readTask(given: unknown, name: string): EvalTask {
+  const read = task.safeParse(given);
+  if (read.success) return read.data as EvalTask;
+  const [issue] = read.error.issues;
+  const place = issue === undefined || issue.path.length === 0 ? name : `${name}, field ${issue.path.map(String).join('.')}`;
+  return invalid(`${place} is not as it must be: ${issue?.message ?? ''}. Give a task { id, input, … }.`);
+}
+
 /** Tasks from JSON that was parsed, checked. Throws CONFIG_INVALID, which names the task and the field. */
 export function readTasks(given: unknown): readonly EvalTask[] {
-  const read = z.array(task).safeParse(given);
-  if (!read.success) {
-    const [issue] = read.error.issues;
-    const [index, ...path] = issue?.path ?? [];
-    const place = index === undefined ? 'The task set' : `Task ${Number(index) + 1}${path.length > 0 ? `, field ${path.join('.')}` : ''}`;
-    throw new GuardloopError(
-      'CONFIG_INVALID',
-      `${place} is not as it must be: ${issue?.message ?? ''}. Give a list of tasks { id, input, … }.`,
-    );
-  }
+  if (!Array.isArray(given))
+    return invalid(`The task set is not as it must be: it is ${kindOf(given)}. Give a list of tasks { id, input, … }.`);
+  const tasks = given.map((each: unknown, index) => readTask(each, `Task ${index + 1}`));
   const ids = new Set<string>();
-  for (const { id } of read.data) {
-    if (ids.has(id)) throw new GuardloopError('CONFIG_INVALID', `Two tasks have the id ${id}. Give each its own.`);
+  for (const { id } of tasks) {
+    if (ids.has(id)) invalid(`Two tasks have the id ${id}. Give each its own.`);
     ids.add(id);
   }
-  return read.data as readonly EvalTask[];
+  return tasks;
 }
