@@ -33,6 +33,23 @@ const drain = async (events: AsyncIterable<ModelEvent>): Promise<ModelEvent[]> =
 };
 
 describe('scriptedModel', () => {
+  it.each([
+    ['delay', 'Did you mean delayMs? '],
+    ['provider_tools', 'Did you mean providerTools? '],
+    ['tools', ''],
+  ])('refuses an option %s, which does not exist', (option, hint) => {
+    expect(() => scriptedModel([], { [option]: 1 } as never)).toThrow(
+      expect.objectContaining({
+        code: 'CONFIG_INVALID',
+        message: `scriptedModel(…): there is no option ${option}. ${hint}The options are id, provider, providerTools, chunks, delayMs, pace, clock, usage, native, record.`,
+      }),
+    );
+  });
+
+  it('refuses options that are none', () => {
+    expect(() => scriptedModel([], 'scripted' as never)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+  });
+
   it('goes otherwise each time a step of attempts is asked for, and the last way for good', async () => {
     const script = [attempts(failWith(new Error('down')), [warn('setting', 'seed was left out.', 'r/i1'), say('half')], say('ok'))];
     const model = scriptedModel(script);

@@ -1,6 +1,6 @@
 import type { Clock } from '@guardloop/core';
 import type { JsonValue, Message, Model, ModelEvent, ModelRequest, Usage } from '@guardloop/core/model';
-import { GuardloopError } from '@guardloop/core/model';
+import { checkOptionNames, GuardloopError } from '@guardloop/core/model';
 import type { Ending, Piece, Script, Step, Turn } from './script.js';
 
 /** What {@link scriptedModel} may be told. */
@@ -26,6 +26,19 @@ export interface ScriptedModelOptions {
   readonly record?: boolean | undefined;
 }
 
+const optionNames: { readonly [K in keyof ScriptedModelOptions]-?: true } = {
+  id: true,
+  provider: true,
+  providerTools: true,
+  chunks: true,
+  delayMs: true,
+  pace: true,
+  clock: true,
+  usage: true,
+  native: true,
+  record: true,
+};
+
 /** A model that follows a script and keeps what it was asked. */
 export interface ScriptedModel extends Model {
   /** Every request so far, in order, each with its own copy of the messages. Empty with `record: false`. */
@@ -47,7 +60,7 @@ export interface ScriptedModel extends Model {
  * - Lists by agent, `{ triage: […], billing: […] }`, count the turns of that agent's stay: its step 1 answers its first turn after the
  *   handoff to it (or the first of the run). A second stay begins again at step 1; where that is not wanted, give a function.
  *
- * A turn for which there is no step fails with `MODEL_FAILED`.
+ * A turn for which there is no step fails with `MODEL_FAILED`. Throws CONFIG_INVALID for an option that does not exist.
  *
  * ```ts
  * const model = scriptedModel([callTool('refund_order', { orderId: 'o1', cents: 12_000 }, 'c1'), say('Refunded.')]);
@@ -57,6 +70,7 @@ export interface ScriptedModel extends Model {
  * ```
  */
 export function scriptedModel(script: Script, options: ScriptedModelOptions = {}): ScriptedModel {
+  checkOptionNames('scriptedModel(…)', options, optionNames);
   const requests: ModelRequest[] = [];
   const asked = new Set<Step>();
   return {

@@ -62,6 +62,12 @@ const foreign: ReadonlyMap<string, readonly Ours[]> = new Map<string, readonly O
   ['checkpointer', [session]],
   ['memory', [session]],
   ['messages', [['history']]],
+  ['message', [['reply']]],
+  ['response', [['reply']]],
+  ['text', [['reply']]],
+  ['code', [['errorClass']]],
+  ['kind', [['errorClass']]],
+  ['class', [['errorClass']]],
   ['deps', [['context']]],
 ]);
 

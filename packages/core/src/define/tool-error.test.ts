@@ -49,3 +49,29 @@ test('other errors and values are no tool errors', () => {
   for (const other of [undefined, null, 'x', new Error('x'), { errorClass: 'failed', retryable: true }, throwing])
     expect(readToolError(other)).toBeUndefined();
 });
+
+test.each([
+  ['retriable', 'Did you mean retryable? '],
+  ['class', 'Here that is `errorClass`. '],
+  ['code', 'Here that is `errorClass`. '],
+  ['cause', ''],
+])('an option %s, which does not exist, is refused', (option, hint) => {
+  expect(() => (toolError as (...given: unknown[]) => unknown)('No.', { [option]: 'timeout' })).toThrow(
+    expect.objectContaining({
+      code: 'CONFIG_INVALID',
+      message: `toolError has an option "${option}", which does not exist. ${hint}The options are errorClass, retryable.`,
+    }),
+  );
+});
+
+test.each([
+  ['not_found', '"not_found"'],
+  [null, 'null'],
+])('options that are no object are refused: %s', (given, described) => {
+  expect(() => (toolError as (...given: unknown[]) => unknown)('No.', given)).toThrow(
+    expect.objectContaining({
+      code: 'CONFIG_INVALID',
+      message: `toolError was given ${described} as its options. Give an object with errorClass, retryable.`,
+    }),
+  );
+});

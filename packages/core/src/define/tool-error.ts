@@ -1,6 +1,6 @@
 import { suggest } from '../errors.js';
 import type { ErrorClass } from '../state/events.js';
-import { describe, invalid, property } from './definition-reader.js';
+import { DefinitionReader, describe, invalid, property } from './definition-reader.js';
 import type { ToolError, ToolFailure } from './types.js';
 
 const brand = Symbol.for('guardloop.tool-error');
@@ -20,11 +20,15 @@ export const errorClasses = Object.keys({
   failed: true,
 } satisfies Record<ErrorClass, true>) as ErrorClass[];
 
+const optionNames = ['errorClass', 'retryable'] as const;
+
 /**
  * For a tool to throw or return: says how it failed. `summary` is one sentence for the model, which passes the guardrails as tool output.
- * Throws CONFIG_INVALID for a class that does not exist.
+ * Throws CONFIG_INVALID for an option or a class that does not exist.
  */
-export function toolError(summary: string, { errorClass = 'failed', retryable }: ToolFailure = {}): ToolError {
+export function toolError(summary: string, failure: ToolFailure = {}): ToolError {
+  new DefinitionReader({ place: 'toolError' }, failure, optionNames);
+  const { errorClass = 'failed', retryable } = failure;
   if (!errorClasses.includes(errorClass)) {
     invalid(
       `toolError was given the class ${describe(errorClass)}. ${typeof errorClass === 'string' ? suggest(errorClass, errorClasses) : ''}The classes are ${errorClasses.join(', ')}.`,

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { allow, ask, deny, halt, rewrite, strictest } from './verdict.js';
+import { allow, ask, deny, halt, refusalMeant, rewrite, strictest } from './verdict.js';
 
 test('allow is always the same frozen verdict', () => {
   expect(allow()).toBe(allow());
@@ -47,4 +47,29 @@ test('the strictest answer wins, and of equal ones the first', () => {
   const [one, two] = [deny('first'), deny('second')];
   expect(strictest([allow(), one, two])).toBe(one);
   expect(strictest([])).toBeUndefined();
+});
+
+test.each([
+  [
+    'deny',
+    { replay: 'No.' },
+    'The refusal by deny has an option "replay", which does not exist. Did you mean reply? The options are reply.',
+  ],
+  [
+    'halt',
+    { reply: 'No.', message: 'No.' },
+    'The refusal by halt has an option "message", which does not exist. Here that is `reply`. The options are reply.',
+  ],
+] as const)('%s refuses an option that does not exist, and what was thrown still tells the refusal', (name, options, message) => {
+  const careless = { deny, halt }[name] as (...given: unknown[]) => unknown;
+  let thrown: unknown;
+  try {
+    careless('not theirs', options);
+  } catch (error) {
+    thrown = error;
+  }
+  expect(thrown).toMatchObject({ code: 'CONFIG_INVALID', message });
+  expect(refusalMeant(thrown)).toEqual({ action: name, reason: 'not theirs', ...('reply' in options ? { reply: 'No.' } : {}) });
+  expect(refusalMeant(new Error('other'))).toBeUndefined();
+  expect(refusalMeant(undefined)).toBeUndefined();
 });

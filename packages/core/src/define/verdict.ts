@@ -1,4 +1,5 @@
 import type { Action } from '../state/events.js';
+import { DefinitionReader, isList, property } from './definition-reader.js';
 import type { Allow, AskVerdict, Deny, Halt, Rewrite } from './types.js';
 
 /** Beside a refusal. */
@@ -29,19 +30,37 @@ export function ask(reason: string): AskVerdict {
   return Object.freeze({ action: 'ask', reason: reasonOf(reason) });
 }
 
-/** Refuses this one thing and tells the model why. The reason is written for the model and for people, and does not quote what was refused. */
+/**
+ * Refuses this one thing and tells the model why. The reason is written for the model and for people, and does not quote what was refused.
+ * Throws CONFIG_INVALID for an option that does not exist; thrown in a guardrail, that refuses no less.
+ */
 export function deny(reason: string, options?: RefusalOptions): Deny {
   return refusal('deny', reason, options);
 }
 
-/** Ends the run, and aborts all that is in flight. */
+/** Ends the run, and aborts all that is in flight. Throws as {@link deny} does. */
 export function halt(reason: string, options?: RefusalOptions): Halt {
   return refusal('halt', reason, options);
 }
 
+const optionNames = ['reply'] as const;
+const brand = Symbol.for('guardloop.refusal');
+
 function refusal<A extends 'deny' | 'halt'>(action: A, reason: string, options: RefusalOptions | undefined) {
-  const reply = options?.reply;
-  return Object.freeze({ action, reason: reasonOf(reason), ...(typeof reply === 'string' ? { reply } : {}) });
+  const reply = property(options, 'reply');
+  const made = Object.freeze({ action, reason: reasonOf(reason), ...(typeof reply === 'string' ? { reply } : {}) });
+  if (typeof options !== 'object' || options === null || isList(options)) return made;
+  try {
+    new DefinitionReader({ place: `The refusal by ${action}` }, options, optionNames);
+  } catch (thrown) {
+    throw Object.defineProperty(thrown as Error, brand, { value: made });
+  }
+  return made;
+}
+
+/** The refusal that was meant by `deny` or `halt` with options that they refused; undefined for anything else that was thrown. */
+export function refusalMeant(thrown: unknown): Deny | Halt | undefined {
+  return property(thrown, brand) as Deny | Halt | undefined;
 }
 
 const order: readonly Action[] = ['allow', 'rewrite', 'ask', 'deny', 'halt'];

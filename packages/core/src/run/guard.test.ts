@@ -4,6 +4,7 @@ import { guardrailSpecOf } from '../define/definition.js';
 import { defineGuardrail } from '../define/guardrail.js';
 import type { GuardrailSpec } from '../define/specs.js';
 import type { GuardInfo, Subject } from '../define/types.js';
+import { deny as denial, halt as halting } from '../define/verdict.js';
 import type { Label, Message } from '../model/types.js';
 import type { GuardLevel } from '../state/events.js';
 import type { Matter, Ruling } from './guard.js';
@@ -1001,5 +1002,27 @@ describe('a guardrail with a breaker', () => {
     await settle();
     expect(seen.ruling?.refusal).toEqual(failedRefusal('broken'));
     expect(stateOf(sound)).toBe('closed');
+  });
+});
+
+describe('a refusal with an option that does not exist', () => {
+  const misspelt = { replay: 'No.' } as never;
+  const refuse = { deny: () => denial('not theirs', misspelt), halt: () => halting('not theirs', misspelt) };
+  it.each([
+    ['deny', 'allow', { action: 'deny', reason: 'not theirs' }],
+    ['halt', 'allow', { action: 'halt', reason: 'not theirs' }],
+    ['halt', 'deny', { action: 'halt', reason: 'not theirs' }],
+    ['deny', 'deny', { action: 'deny', reason: 'guardrail g failed', failed: true }],
+    ['deny', 'halt', { action: 'halt', reason: 'guardrail g failed', failed: true }],
+    ['halt', 'halt', { action: 'halt', reason: 'guardrail g failed', failed: true }],
+  ] as const)('%s refuses no less than it was to, where failures count as %s', async (meant, onError, refusal) => {
+    const says = () => refuse[meant]();
+    for (const settings of [{ check: says }, { rewrite: says }, { check: async () => says() }, { rewrite: async () => says() }]) {
+      const ruling = await judged([guard('g', { ...settings, onError })]);
+      expect(ruling.refusal).toEqual({ surface: 'toolInput', by: 'g', ...refusal });
+    }
+    expect(verdicts().map(({ action, failed = false }) => ({ action, failed }))).toEqual(
+      Array.from({ length: 4 }, () => ({ action: refusal.action, failed: 'failed' in refusal })),
+    );
   });
 });

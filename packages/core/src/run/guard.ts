@@ -7,7 +7,7 @@ import { addTo } from './add-to.js';
 import type { Admission } from './admission.js';
 import { admit } from './admission.js';
 import { callsBeside } from './calls-beside.js';
-import { failureOf, givenBy, threw, unasked } from './guard-failure.js';
+import { failureOf, givenBy, thrownBy, unasked } from './guard-failure.js';
 import type { LogDraft, RunHandle, Settled } from './handle.js';
 import { isPromise } from './is-promise.js';
 import { readOnly } from './read-only.js';
@@ -225,7 +225,7 @@ class Session<V> {
     const { placed, began } = asking;
     const settled = await this.waitFor(given, placed.spec);
     if (this.isGivenUp(settled, asking)) return this.stopped();
-    const ruling = await this.absorb(placed, givenBy(settled), began);
+    const ruling = await this.absorb(placed, givenBy(settled, placed.spec), began);
     return ruling ?? this.rewrites(index + 1);
   }
 
@@ -363,7 +363,7 @@ class Session<V> {
       group.isStopped = true;
       return;
     }
-    const answer = this.read(placed.spec, givenBy(settled));
+    const answer = this.read(placed.spec, givenBy(settled, placed.spec));
     entry.answer = answer;
     entry.ms = this.since(began);
     admission?.settle(answer.failure !== undefined);
@@ -401,8 +401,8 @@ class Session<V> {
     }
     try {
       return ask(this.current(), info as never);
-    } catch {
-      return threw;
+    } catch (thrown) {
+      return thrownBy(thrown, spec);
     }
   }
 

@@ -4,7 +4,7 @@ import type { GuardFailure, Refusal } from '../state/events.js';
 import type { Admission } from './admission.js';
 import { admit } from './admission.js';
 import { failedReason, Info } from './guard.js';
-import { failureOf, givenBy, threw, unasked } from './guard-failure.js';
+import { failureOf, givenBy, thrownBy, unasked } from './guard-failure.js';
 import type { LogDraft, RunHandle } from './handle.js';
 import { isPromise } from './is-promise.js';
 import { applySpans, cutsCharacter, readSpans } from './rewrite-text.js';
@@ -197,8 +197,8 @@ class Window {
     let given: unknown;
     try {
       given = spec.rewrite?.(subject, info as never);
-    } catch {
-      given = threw;
+    } catch (thrown) {
+      given = thrownBy(thrown, spec);
     }
     if (!isPromise(given)) {
       info.end(false);
@@ -206,7 +206,7 @@ class Window {
     }
     return handle.wait(given, spec.timeoutMs).then((settled) => {
       info.endAs(settled, spec);
-      if (settled.kind !== 'stopped') return this.take(givenBy(settled), look);
+      if (settled.kind !== 'stopped') return this.take(givenBy(settled, spec), look);
       // It has not failed; what it would have said is not waited for.
       admission?.release();
       return undefined;

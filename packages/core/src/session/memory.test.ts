@@ -17,6 +17,22 @@ const event = (seq: number): LogEvent => ({
 });
 
 describe('memorySession', () => {
+  it.each([
+    [{ ttlMs: 1_000 }, 'an option "ttlMs"'],
+    ['chat-1', 'something'],
+    [null, 'something'],
+  ])('takes no options, and says so: %#', (given, described) => {
+    expect(() => (memorySession as (given: unknown) => unknown)(given)).toThrow(
+      expect.objectContaining({
+        code: 'CONFIG_INVALID',
+        message: expect.stringMatching(
+          new RegExp(`^memorySession was given ${described} and takes nothing.* Call it as memorySession\\(\\)\\.`),
+        ),
+      }),
+    );
+    expect((memorySession as (given: unknown) => unknown)(undefined)).toBeDefined();
+  });
+
   it('gives the tail after a number, and nothing for an unknown id', async () => {
     const store = memorySession();
     await store.append('chat', [event(1), event(2)], 0);

@@ -5,9 +5,12 @@ import type { SessionStore } from './session.js';
 /**
  * Sessions in memory: for tests, examples, and programs whose conversations may end with the process. Grows until it is dropped.
  *
- * Events are kept as they are and frozen; `append` costs what the batch holds, `load` what it returns.
+ * Events are kept as they are and frozen; `append` costs what the batch holds, `load` what it returns. Throws CONFIG_INVALID for options:
+ * there are none.
  */
-export function memorySession(): SessionStore {
+export function memorySession(): SessionStore;
+export function memorySession(options?: object): SessionStore {
+  if (options !== undefined) refuseOptions(options);
   const logs = new Map<string, LogEvent[]>();
   return {
     async load(id, afterSeq = 0) {
@@ -27,6 +30,14 @@ export function memorySession(): SessionStore {
       if (events.length > 0) logs.set(id, log);
     },
   };
+}
+
+function refuseOptions(options: unknown): never {
+  const [name] = typeof options === 'object' && options !== null ? Object.keys(options) : [];
+  throw new GuardloopError(
+    'CONFIG_INVALID',
+    `memorySession was given ${name === undefined ? 'something' : `an option ${JSON.stringify(name.slice(0, 60))}`} and takes nothing: it keeps every session until it is dropped. Call it as memorySession(). The id of a session stands in the option \`session\` of run: { store, id }; a store that lets sessions expire is that of a database, such as sqliteStore.`,
+  );
 }
 
 function checkNumbers(id: string, events: readonly LogEvent[], afterSeq: number): void {
