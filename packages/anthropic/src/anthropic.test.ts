@@ -623,6 +623,14 @@ describe('streams', () => {
       });
   });
 
+  it('an answer that ended to call tools says so, though no call came', async () => {
+    const lost = answerEvents([textOf('Let me look.')]).map((event) =>
+      'delta' in event && !('index' in event) ? { ...event, delta: { stop_reason: 'tool_use' } } : event,
+    );
+    api.script(streamEvents(lost));
+    expect(await ask([user('hi')])).toMatchObject({ text: 'Let me look.', calls: [], end: { stopReason: 'tools' } });
+  });
+
   it('S072: a second message inside a stream is a failure; the same message begun again is not', async () => {
     const [start, open, text] = answerEvents([textOf('abc')], { id: 'm1' });
     const more = { type: 'content_block_delta', index: 0, delta: { type: 'text_delta', text: 'xyz' } };

@@ -253,9 +253,10 @@ class AnthropicCall {
       case undefined:
       case 'end_turn':
       case 'stop_sequence':
-      case 'tool_use':
       case 'pause_turn':
         return hasCalls ? 'tools' : 'stop';
+      case 'tool_use':
+        return 'tools';
       case 'max_tokens':
       case 'model_context_window_exceeded':
         return 'length';

@@ -225,7 +225,10 @@ export interface ModelRequest {
   readonly settings: ModelSettings;
 }
 
-/** `refusal`: the provider or its content filter refused. `length`: cut by a token limit. */
+/**
+ * `tools`: the model wants its calls to be run; said without a call, the answer is not whole. `refusal`: the provider or its content filter
+ * refused. `length`: cut by a token limit.
+ */
 export type StopReason = 'stop' | 'tools' | 'length' | 'refusal';
 
 /** A call as a model made it: complete and parsed, or marked unparsable with its raw text. */

@@ -16,7 +16,7 @@ import type { AssembledCall } from './call-assembly.js';
 import { CallAssembly } from './call-assembly.js';
 import type { Dialect } from './dialect.js';
 import { errorIn } from './error-frame.js';
-import { finishKind } from './finish-reason.js';
+import { finishKind, tellsOfCalls } from './finish-reason.js';
 import { serverField } from './native.js';
 import type { Piece } from './think-tags.js';
 import { ThinkTags } from './think-tags.js';
@@ -69,6 +69,7 @@ export class ChatAssembly implements AnswerAssembly {
   #hasChoice = false;
   #hasDelta = false;
   #finish: string | undefined;
+  #tellsOfCalls = false;
   /** Who refused, in words that are safe to show. */
   #refusal: string | undefined;
   #usage: Fields | undefined;
@@ -137,6 +138,7 @@ export class ChatAssembly implements AnswerAssembly {
     if (typeof reason !== 'string' || reason.trim() === '') return;
     // That an answer was cut or refused stands, whatever is said after it.
     if (finishKind(this.#finish ?? 'stop') === 'good') this.#finish = reason;
+    this.#tellsOfCalls ||= tellsOfCalls(reason);
     if (finishKind(reason) === 'error') throw this.#options.providerError(stopError(reason));
   }
 
@@ -158,7 +160,8 @@ export class ChatAssembly implements AnswerAssembly {
       return;
     }
     const begins = isGiven(delta.role) || (this.#finish !== undefined && saysMore(delta));
-    if (begins && this.#chunksOfId > 1 && this.#size > 0) throw this.#options.protocolError('The stream holds two answers', true);
+    if (begins && this.#chunksOfId > 1 && this.#size > 0)
+      throw this.#options.protocolError('The stream holds two answers', true);
     this.#id = id;
     this.#chunksOfId = 1;
   }
@@ -264,7 +267,7 @@ export class ChatAssembly implements AnswerAssembly {
     const kind = finishKind(this.#finish ?? 'stop');
     if (this.#refusal !== undefined || kind === 'refusal') return 'refusal';
     if (kind === 'length') return 'length';
-    return hasCalls ? 'tools' : 'stop';
+    return hasCalls || this.#tellsOfCalls ? 'tools' : 'stop';
   }
 
   #modelCall(call: AssembledCall): ModelCall {

@@ -25,3 +25,8 @@ export function finishKind(reason: string): FinishKind {
     return 'error';
   return 'good';
 }
+
+/** True where the reason says that the model has called something: `tool_calls`, `tool_use`, `function_call`, `TOOL_CALL`. */
+export function tellsOfCalls(reason: string): boolean {
+  return /tool|function/.test(reason.toLowerCase()) && finishKind(reason) === 'good';
+}

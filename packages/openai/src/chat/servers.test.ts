@@ -217,7 +217,16 @@ describe('how servers end an answer', () => {
     'the finish reason %s is a whole answer',
     async (reason) => {
       expect((await whole([calls(call({})), finish(reason), done])).calls).toEqual(paris);
-      expect((await whole([delta({ content: 'x' }), finish(reason)])).end).toMatchObject({ stopReason: 'stop' });
+      const stopReason = reason === 'tool_use' ? 'tools' : 'stop';
+      expect((await whole([delta({ content: 'x' }), finish(reason)])).end).toMatchObject({ stopReason });
+    },
+  );
+
+  test.each(['tool_calls', 'function_call', 'tool_use', 'TOOL_CALL'])(
+    'the finish reason %s tells of calls, though none came, whatever is said after it',
+    async (reason) => {
+      const { calls: made, end } = await whole([delta({ content: 'Let me look.' }), finish(reason), finish('stop'), done]);
+      expect([made, end?.stopReason]).toEqual([[], 'tools']);
     },
   );
 

@@ -302,6 +302,30 @@ describe('a model call', () => {
     ]);
   });
 
+  it('fails where its answer says that it calls tools and holds no call, and may be asked again', async () => {
+    const lost: Turn = [text('Let me look.'), end({ stopReason: 'tools' })];
+    const tools = [tool('look', () => 'Blue.')];
+    const { result, of } = await told({ model: scripted(lost, 'Blue.'), tools });
+    const error = {
+      code: 'MODEL_PROTOCOL',
+      message:
+        'The answer of model m1 says that it calls tools, but no call came with it: something of it was lost on the way. Nothing of it was recorded; resume the run to ask again.',
+      isRetryable: true,
+    };
+    expect(after(result, 'model.start')).toStrictEqual([
+      voidEnd({ status: 'failed', usage, chars: 12, error, stopReason: 'tools' }),
+      { type: 'run.end', status: 'failed', error },
+    ]);
+    expect(of('text.retract')).toMatchObject([{ chars: 12 }]);
+    const resumed = await resume(agentOf({ model: scripted('Blue.', 'Blue.'), tools }), result.log);
+    expect(resumed).toMatchObject({ status: 'completed', output: 'Blue.' });
+  });
+
+  it('is whole where there was no tool that it could have called, whatever it says of calls', async () => {
+    const result = await answerOf([text('Hello.'), end({ stopReason: 'tools' })]);
+    expect(result).toMatchObject({ status: 'completed', output: 'Hello.' });
+  });
+
   it('leaves a stream whose answer makes no sense', async () => {
     let isLeft = false;
     const model = modelOf(async function* () {

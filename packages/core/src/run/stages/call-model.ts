@@ -1,6 +1,6 @@
 import type { AgentSpec } from '../../define/specs.js';
 import { GuardloopError } from '../../errors.js';
-import { missingEnd, modelFailure } from '../../model/failures.js';
+import { missingCall, missingEnd, modelFailure } from '../../model/failures.js';
 import { leaveStream } from '../../model/leave-stream.js';
 import type { Message, ModelEvent, ModelRequest, ModelSettings, StopReason, Usage } from '../../model/types.js';
 import { usageOfFailure } from '../../model/usage.js';
@@ -206,7 +206,7 @@ export async function callModel(handle: RunHandle, final?: LimitName): Promise<E
   const settled = await handle.wait(reader.read());
   reader.isOver = true;
   open.off?.();
-  const answer = answerOf({ handle, open, release, reader, settled });
+  const answer = answerOf({ handle, open, release, reader, settled, isThought });
   try {
     if (isPromise(answer)) await answer;
     else if (answer !== undefined)
@@ -234,10 +234,12 @@ interface ReadCall {
   readonly release: Release;
   readonly reader: AnswerReader;
   readonly settled: Settled<void>;
+  /** Text alone does not end the run. */
+  readonly isThought: boolean;
 }
 
 /** The whole answer of a call. Of one that gave none, or none to go on with, it is recorded that it came. */
-function answerOf({ handle, open, release, reader, settled }: ReadCall): RawAnswer | undefined | Promise<undefined> {
+function answerOf({ handle, open, release, reader, settled, isThought }: ReadCall): RawAnswer | undefined | Promise<undefined> {
   const { turn } = open;
   const { end, text } = reader;
   const chars = text.length;
@@ -289,6 +291,14 @@ function answerOf({ handle, open, release, reader, settled }: ReadCall): RawAnsw
     return undefined;
   }
   const { reasoning, calls } = reader;
+  // An empty answer is asked for once more. Without tools, and in a last answer, there is no call that could be missed.
+  const wantsCall = open.names.size > 0 && !open.isFinal && !isThought;
+  if (stopReason === 'tools' && calls.length === 0 && text !== '' && wantsCall) {
+    release.retract('the answer came without the call that it tells of');
+    const error = recordError(missingCall({ id: model ?? open.model.id }));
+    recordVoid(handle, turn, { status: 'failed', usage, chars, error, stopReason, ...whose });
+    return undefined;
+  }
   const { provider } = by ?? open.model;
   return { text, reasoning, calls, native: end.native, usage, stopReason, provider, model };
 }
