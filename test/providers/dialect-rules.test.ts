@@ -208,6 +208,7 @@ describe.each([...sides, ...fetchSides])('$name', (side) => {
 it.each([
   ['messages', recordedNamed('messages', 'two-answers-spliced')],
   ['responses', splicedResponses()],
+  ['chat', splicedChat()],
 ] as const)('S072: two answers spliced into one stream are a failure, not one answer (%s)', async (dialect, stream) => {
   const side = sides.find((each) => each.dialect === dialect);
   if (side === undefined) throw new Error(dialect);
@@ -228,4 +229,11 @@ function recordedNamed(dialect: Side['dialect'], name: string): string {
 function splicedResponses(): string {
   const words = streamWords.responses;
   return words.begin + words.openText + words.text('abc') + spokenAnswer(words, 'xyz').replaceAll('resp_1', 'resp_2');
+}
+
+/** As a proxy gives it that asks again and strips the beginnings. */
+function splicedChat(): string {
+  const words = streamWords.chat;
+  const named = (id: string, stream: string): string => stream.replaceAll('data: {', `data: {"id":"${id}",`);
+  return named('c1', words.begin + words.text('abc')) + named('c2', words.text('xyz') + words.end('xyz', []));
 }

@@ -151,7 +151,7 @@ export class ChatAssembly implements AnswerAssembly {
 
   /**
    * A proxy that asks again in the middle of a stream puts two answers into one. They are told by an id that stood in several chunks and
-   * changes where an answer begins, or goes on after its end; an id that changes with every chunk tells nothing.
+   * changes where an answer begins, or where more is said; an id that changes with every chunk tells nothing.
    */
   #checkOne(id: unknown, delta: Fields): void {
     if (typeof id !== 'string' || id === '') return;
@@ -159,9 +159,9 @@ export class ChatAssembly implements AnswerAssembly {
       this.#chunksOfId += 1;
       return;
     }
-    const begins = isGiven(delta.role) || (this.#finish !== undefined && saysMore(delta));
-    if (begins && this.#chunksOfId > 1 && this.#size > 0)
-      throw this.#options.protocolError('The stream holds two answers', true);
+    // A chunk that says nothing may have any id.
+    if (!isGiven(delta.role) && !saysMore(delta)) return;
+    if (this.#chunksOfId > 1 && this.#size > 0) throw this.#options.protocolError('The stream holds two answers', true);
     this.#id = id;
     this.#chunksOfId = 1;
   }

@@ -236,6 +236,9 @@ describe('how servers end an answer', () => {
   test.each<[string, readonly string[]]>([
     ['begins anew', [chunkOf('m2', { role: 'assistant', content: '' }), chunkOf('m2', { content: 'xyz' })]],
     ['begins anew with its text', [chunkOf('m2', { role: 'assistant', content: 'xyz' })]],
+    ['goes on in the middle, without a role', [chunkOf('m2', { content: 'xyz' })]],
+    ['goes on behind a chunk that says nothing', [chunkOf('m2', { content: '' }), chunkOf('m2', { content: 'xyz' })]],
+    ['goes on in the middle with a call', [chunkOf('m2', { tool_calls: [call({})] })]],
     ['goes on after its end', [chunkOf('m1', {}, 'stop'), chunkOf('m2', { content: 'xyz' })]],
     ['goes on with a call after its end', [chunkOf('m1', {}, 'stop'), chunkOf('m2', { tool_calls: [call({})] })]],
   ])('S072: a second answer in the stream that %s is no success', async (_name, second) => {
@@ -254,6 +257,8 @@ describe('how servers end an answer', () => {
     ];
     const changing = ['a', 'b', 'c'].map((id) => chunkOf(id, { role: 'assistant', content: id }));
     expect((await whole([...twice, done])).text).toBe('abcxyz');
+    const ended = [chunkOf('m1', { content: 'a' }), chunkOf('m1', { content: 'b' }), chunkOf('m2', { content: '', role: null }, 'stop')];
+    expect((await whole([...ended, done])).text).toBe('ab');
     expect((await whole([...changing, chunkOf('d', { role: 'assistant', content: '' }, 'stop'), done])).text).toBe('abc');
   });
 
