@@ -20,15 +20,6 @@ export function missingEnd(model: Pick<Model, 'id'>): GuardloopError {
   );
 }
 
-/** A final answer that says that it calls tools, and holds no call. */
-export function missingCall(model: Pick<Model, 'id'>): GuardloopError {
-  return new GuardloopError(
-    'MODEL_PROTOCOL',
-    `The answer of model ${model.id} says that it calls tools, but no call came with it: something of it was lost on the way. Nothing of it was recorded; resume the run to ask again.`,
-    { isRetryable: true },
-  );
-}
-
 /** The caller's signal was aborted. */
 export function abortedCall(model: Pick<Model, 'id'>, signal: AbortSignal): GuardloopError {
   return new GuardloopError('MODEL_FAILED', `The call of model ${model.id} was aborted by its signal.`, {

@@ -298,7 +298,10 @@ function tellTurn(entry: TurnEntry): Told {
   if (refusedChars !== undefined)
     parts.push(note('bad', say`${[tellCounted(refusedChars, 'character')]} were discarded. What they said is in no log.`));
   if (misfit !== undefined) parts.push(note('bad', say`Did not fit the wanted form: ${misfit}`));
-  if (entry.isEmpty) parts.push(note('waiting', say`The answer was empty.`));
+  if (entry.isEmpty)
+    parts.push(
+      note('waiting', say`${refusedChars === undefined ? 'The answer was empty.' : 'The answer told of a call that did not come.'}`),
+    );
   if (error !== undefined) parts.push(note('bad', say`${error.code}: ${error.message}`));
   parts.push(...textPart('Reasoning that was shown', entry.reasoning));
   parts.push(...textPart('Answer', text, { isChanged: rewritten(verdicts, 'output') }));

@@ -20,6 +20,8 @@ export interface RawAnswer {
   /** Who answered: the maker of `native`, and the model's id, where that is not the one that was asked. */
   readonly provider: string;
   readonly model?: string | undefined;
+  /** Size of the text of an answer that tells of a call and holds none, in characters: it counts as empty. */
+  readonly lostChars?: number | undefined;
   /** In an agent with a mode. */
   readonly inMode?: InMode | undefined;
 }

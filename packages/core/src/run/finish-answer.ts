@@ -105,7 +105,7 @@ function modeOf({ answer: { inMode } }: Open): Pick<ModelEnd, 'thought' | 'conti
   return continues === undefined ? { thought } : { thought, continues };
 }
 
-/** An answer without text and calls; in a mode there may be a thought. */
+/** An answer without text and calls, or that lost its calls; in a mode there may be a thought. */
 async function finishEmpty(open: Open): Promise<void> {
   const { handle, answer } = open;
   const judging = answer.inMode === undefined ? noReasoning : judgeReasoning(open);
@@ -113,7 +113,8 @@ async function finishEmpty(open: Open): Promise<void> {
   if ('kind' in reasoning) return discard(open, reasoning);
   showReasoning(open, reasoning);
   const kept = reasoning.text === undefined ? {} : { reasoning: reasoning.text };
-  handle.append({ ...endOf(open), ...modeOf(open), ...kept, status: 'ok', stopReason: answer.stopReason, empty: true });
+  const lost = answer.lostChars === undefined ? {} : { chars: answer.lostChars };
+  handle.append({ ...endOf(open), ...modeOf(open), ...kept, ...lost, status: 'ok', stopReason: answer.stopReason, empty: true });
 }
 
 /** What every end of an answer has; as of one of which nothing is recorded. */

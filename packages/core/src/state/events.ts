@@ -291,7 +291,7 @@ export interface ModelEndEvent extends Durable<'model.end'> {
   /** Who answered, where that is not the model of `model.start`: one that was asked in its place. */
   readonly model?: string | undefined;
   readonly stopReason?: StopReason | undefined;
-  /** Size of a refused answer, in characters. */
+  /** Size of the text that was discarded, in characters. */
   readonly chars?: number | undefined;
   readonly refusal?: Refusal | undefined;
   /** A misfit of the output schema that is to be repaired: which fields, what was expected; no values. */
@@ -302,7 +302,7 @@ export interface ModelEndEvent extends Durable<'model.end'> {
   readonly thought?: ThoughtPlace | undefined;
   /** In an agent with a mode: a thought alone. The run goes on until the call of this name ends it. */
   readonly continues?: string | undefined;
-  /** The answer was empty: neither text nor call. */
+  /** The answer was empty: neither text nor call. With `chars` it had text and told of a call that did not come. */
   readonly empty?: true | undefined;
   readonly error?: RecordedError | undefined;
 }

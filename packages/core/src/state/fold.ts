@@ -330,7 +330,7 @@ function endAnswer(run: RunState, event: ModelEndEvent): void {
   run.hasThought = event.continues !== undefined && event.thought !== 'none';
   if (event.empty) {
     if (run.hasThought) run.note = goOn(event);
-    else askOnceMore(run);
+    else askOnceMore(run, event);
     return;
   }
   run.repairs = 0;
@@ -396,13 +396,18 @@ function repair(run: RunState, { refusal, misfit = '', unread }: ModelEndEvent):
 
 const goOn = ({ continues }: ModelEndEvent): string => `Nothing was called. Call a tool, or ${continues} with the answer.`;
 
-function askOnceMore(run: RunState): void {
+/** Of an answer that was empty, or lost its calls. */
+function askOnceMore(run: RunState, { chars }: ModelEndEvent): void {
+  const hasLost = chars !== undefined;
   run.empties += 1;
   if (run.empties === 1) {
-    run.note = 'Your last answer was empty. Answer, or call a tool.';
+    run.note = hasLost
+      ? 'Your last answer was to call a tool, but no call came with it. Give the whole answer again, with its calls.'
+      : 'Your last answer was empty. Answer, or call a tool.';
     return;
   }
-  const message = `The model of agent ${run.agent} answered twice with neither text nor call.`;
+  const what = hasLost ? 'without a whole answer: no call came where the answer says that it calls tools' : 'with neither text nor call';
+  const message = `The model of agent ${run.agent} answered twice ${what}.`;
   run.ending = { status: 'failed', error: { code: 'MODEL_PROTOCOL', message, isRetryable: true } };
 }
 

@@ -1,6 +1,6 @@
 import type { AgentSpec } from '../../define/specs.js';
 import { GuardloopError } from '../../errors.js';
-import { missingCall, missingEnd, modelFailure } from '../../model/failures.js';
+import { missingEnd, modelFailure } from '../../model/failures.js';
 import { leaveStream } from '../../model/leave-stream.js';
 import type { Message, ModelEvent, ModelRequest, ModelSettings, StopReason, Usage } from '../../model/types.js';
 import { usageOfFailure } from '../../model/usage.js';
@@ -291,14 +291,11 @@ function answerOf({ handle, open, release, reader, settled, isThought }: ReadCal
     return undefined;
   }
   const { reasoning, calls } = reader;
-  // An empty answer is asked for once more. Without tools, and in a last answer, there is no call that could be missed.
-  const wantsCall = open.names.size > 0 && !open.isFinal && !isThought;
-  if (stopReason === 'tools' && calls.length === 0 && text !== '' && wantsCall) {
-    release.retract('the answer came without the call that it tells of');
-    const error = recordError(missingCall({ id: model ?? open.model.id }));
-    recordVoid(handle, turn, { status: 'failed', usage, chars, error, stopReason, ...whose });
-    return undefined;
-  }
   const { provider } = by ?? open.model;
-  return { text, reasoning, calls, native: end.native, usage, stopReason, provider, model };
+  const answer = { text, reasoning, calls, native: end.native, usage, stopReason, provider, model };
+  // Something was lost on the way. Without tools, and in a last answer, there is no call that could be missed.
+  const wantsCall = open.names.size > 0 && !open.isFinal && !isThought;
+  if (stopReason !== 'tools' || calls.length > 0 || text === '' || !wantsCall) return answer;
+  release.retract('the answer came without the call that it tells of');
+  return { ...answer, text: '', native: undefined, lostChars: chars };
 }
