@@ -7,7 +7,7 @@ import { BaseSequencer } from 'vitest/node';
 const packages = readdirSync(new URL('packages', import.meta.url));
 
 /** A project takes no timeout over from the root; the machines of CI are slow when all workers are busy. */
-const testTimeout = 20_000;
+const testTimeout = 60_000;
 /** What is waited for by a condition takes as long as it takes; vitest gives up after a second. */
 const waiting = { testTimeout, expect: { poll: { timeout: 15_000 } } };
 const built = ['dist/**', '**/node_modules/**'];

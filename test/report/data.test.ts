@@ -431,9 +431,9 @@ it('time grows with the number of events', async () => {
   const measure = (events: readonly LogEvent[]): number => {
     let best = Number.POSITIVE_INFINITY;
     for (let index = 0; index < 3; index += 1) {
-      const began = performance.now();
+      const began = process.cpuUsage();
       reportHtml(guardReport(events));
-      best = Math.min(best, performance.now() - began);
+      best = Math.min(best, process.cpuUsage(began).user / 1_000);
     }
     return best;
   };

@@ -214,7 +214,7 @@ function problemsOf({ body, headers }: ReturnType<typeof build>): readonly strin
   return checkMessagesRequest(JSON.parse(JSON.stringify(body)), { apiVersion: headers['anthropic-version'] ?? '2026-10-21' });
 }
 
-describe('histories made at random', { timeout: 30_000 }, () => {
+describe('histories made at random', { timeout: 120_000 }, () => {
   it('one that core can hold makes a legal request for every model, in each turn while it grows, and the same from a log', () => {
     fc.assert(
       fc.property(legalHistory, asked, (stretches, what) => {

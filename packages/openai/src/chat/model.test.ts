@@ -821,7 +821,7 @@ describe('abort', () => {
       expect(server.connections).toBe(before);
     };
     await vi.waitFor(reuse, { timeout: 20_000 });
-  }, 30_000);
+  });
 
   test('a server that says it is done and does not hang up holds nothing back, and is hung up on', async () => {
     server.answers = [{ steps: [delta({ content: 'a' }), finish('stop'), done, { waitMs: 60_000 }] }];

@@ -433,7 +433,7 @@ describe('an answer that is none', () => {
   });
 });
 
-describe('the bytes of a stream', { timeout: 30_000 }, () => {
+describe('the bytes of a stream', { timeout: 120_000 }, () => {
   const whole = new TextEncoder().encode(`${sse([...answerOf(...items), { type: 'response.future', deep: ['東京'] }])}data: [DONE]\n\n`);
   const read = (chunks: readonly Uint8Array[]): Promise<ModelEvent[]> => eventsOf(responses({ fetch: chunked(chunks) }));
 
