@@ -187,6 +187,23 @@ describe.each([...sides, ...fetchSides])('$name', (side) => {
     );
   });
 
+  it('S028: arguments that lose something when they are read do not run, and nothing of them is kept or sent', async () => {
+    const inputs = [
+      '{"id":"SWORDFISH","id":"o1"}',
+      '{"id":"o1","to":{"a":1,"\\u0061":"SWORDFISH"}}',
+      '{"id":"o1","to":12345678901234567890}',
+    ];
+    const calls = inputs.map((input, index) => ({ id: `call_${index}`, name: 'find', input }));
+    const desk = deskOn(side, [spokenAnswer(words, 'x', calls), spokenAnswer(words, 'Done.')]);
+    const { result } = await desk.settle();
+    expect(result).toMatchObject({ status: 'completed', output: 'Done.' });
+    expect(desk.ran).toEqual([]);
+    expect(desk.place.requests[1]?.calls.map(({ input }) => input)).toEqual(inputs.map(() => ({})));
+    const told = desk.place.requests[1]?.results.map(({ text }) => (JSON.parse(text) as { summary: string }).summary);
+    expect(told).toEqual([expect.stringContaining('twice'), expect.stringContaining('twice'), expect.stringContaining('more digits')]);
+    expect(JSON.stringify([result.log, desk.place.requests[1]?.json])).not.toMatch(/SWORDFISH|12345678901234567890/);
+  });
+
   it('S036: without tools nothing about tools is sent', async () => {
     const desk = deskOn(side, [spokenAnswer(words, 'Done.')], false);
     await desk.settle();

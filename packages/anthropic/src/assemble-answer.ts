@@ -1,5 +1,5 @@
 import type { FrameSink, JsonObject, JsonValue, ModelCall, ModelEvent, SseFrame } from '@guardloop/core/model';
-import { safeWord, wellFormedText } from '@guardloop/core/model';
+import { readArguments, safeWord, wellFormedText } from '@guardloop/core/model';
 import type { Block } from './blocks.js';
 import { isObject } from './blocks.js';
 import type { Container } from './native-message.js';
@@ -283,8 +283,7 @@ export class AnswerAssembly implements FrameSink {
     };
     if (json === '')
       return isObject(block.input) && Object.keys(block.input).length > 0 ? { ...head, input: block.input } : { ...head, unparsable: '' };
-    const input = parse(json);
-    return input === undefined ? { ...head, unparsable: json } : { ...head, input };
+    return { ...head, ...readArguments(json) };
   }
 }
 

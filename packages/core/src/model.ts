@@ -61,6 +61,7 @@ export { OpenCalls } from './wire/open-calls.js';
 export { checkDefaultSettings, checkModelId, checkOptionNames, checkPrices, checkWholeNumber, optionFault } from './wire/option-checks.js';
 export type { PartData } from './wire/part-data.js';
 export { mediaTypeOf, partData, textOfData } from './wire/part-data.js';
+export { readArguments } from './wire/read-arguments.js';
 export { recordOf, safeWord } from './wire/record.js';
 export { shortHash } from './wire/short-hash.js';
 export type { SseFrame } from './wire/sse.js';

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { enterRun } from '../../test/enter-run.js';
 import { GuardloopError } from '../errors.js';
 import { compileSchema } from '../schema.js';
-import { answerLabel, readJson, recordError } from './answer.js';
+import { answerLabel, readAnswer, readJson, recordError } from './answer.js';
 
 it('labels an answer as untrusted exactly when the view of its agent is', async () => {
   const { handle } = await enterRun();
@@ -84,5 +84,21 @@ describe('the JSON of an answer', () => {
       },
     };
     expect(readJson('{}', throwing)).toStrictEqual({ value: undefined, misfit: 'it is not valid JSON' });
+  });
+});
+
+describe('an answer by a schema', () => {
+  it('is not read where its text says more than its value would', () => {
+    expect(readAnswer('{"a":"x","a":"y"}')).toStrictEqual({
+      value: undefined,
+      misfit: 'it cannot be read: a key stands twice in one object',
+    });
+    expect(readAnswer('```json\n{"a":12345678901234567890}\n```').misfit).toContain('more digits');
+  });
+
+  it('is read like any JSON where it does not, without its absent fields', () => {
+    const schema = compileSchema(z.object({ a: z.string().optional() }), { owner: 'The output' });
+    expect(readAnswer('{"a":null}', schema)).toStrictEqual(readJson('{"a":null}', schema));
+    expect(readAnswer('{"a":')).toStrictEqual(readJson('{"a":'));
   });
 });

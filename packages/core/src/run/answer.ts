@@ -1,4 +1,5 @@
 import type { GuardloopError } from '../errors.js';
+import { jsonLoss } from '../model/json-loss.js';
 import type { JsonValue, Label, ModelCall, StopReason, Usage } from '../model/types.js';
 import type { CompiledSchema } from '../schema.js';
 import type { RecordedError, ThoughtPlace } from '../state/events.js';
@@ -67,14 +68,23 @@ export function recordError(error: GuardloopError): RecordedError {
   };
 }
 
+const fence = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/;
+
 /** The JSON of an answer, as its schema has it; a single code fence around the whole is taken off. */
 export function readJson(text: string, schema?: CompiledSchema): { readonly value: JsonValue | undefined; readonly misfit?: string } {
-  const fenced = /^\s*```(?:json)?\s*\n([\s\S]*?)\n\s*```\s*$/.exec(text);
+  const json = fence.exec(text)?.[1] ?? text;
   try {
-    const value = JSON.parse(fenced?.[1] ?? text) as JsonValue;
+    const value = JSON.parse(json) as JsonValue;
     return { value: deepFreeze(schema === undefined ? value : schema.withoutAbsent(value)) };
   } catch {
-    const fault = jsonFault(fenced?.[1] ?? text);
+    const fault = jsonFault(json);
     return { value: undefined, misfit: fault === undefined ? 'it is not valid JSON' : `it is not valid JSON (${fault})` };
   }
+}
+
+/** As {@link readJson}; of a text that says more than its value, nothing is read. */
+export function readAnswer(text: string, schema?: CompiledSchema): ReturnType<typeof readJson> {
+  const { value } = readJson(text);
+  const loss = value === undefined ? undefined : jsonLoss(fence.exec(text)?.[1] ?? text, value);
+  return loss === undefined ? readJson(text, schema) : { value: undefined, misfit: `it cannot be read: ${loss}` };
 }

@@ -3,7 +3,7 @@ import type { CompiledSchema } from '../schema.js';
 import { describeIssues } from '../schema.js';
 import type { RecordedCall, Refusal } from '../state/events.js';
 import type { Finishing, RawAnswer } from './answer.js';
-import { readJson } from './answer.js';
+import { readAnswer } from './answer.js';
 import { forgetCalls } from './calls-beside.js';
 import type { Ruling } from './guard.js';
 import type { LogDraft, RunHandle } from './handle.js';
@@ -199,7 +199,7 @@ async function putBeforePerson(open: Open, ruling: Ruling<AnswerValue>, reasonin
 
 /** What does not fit the agent's output schema; keeps the parsed answer where it fits. */
 async function findMisfit(handle: RunHandle, schema: CompiledSchema, { text, value }: AnswerValue): Promise<string | undefined> {
-  if (value === undefined) return readJson(text).misfit ?? 'it is not JSON';
+  if (value === undefined) return readAnswer(text).misfit ?? 'it is not JSON';
   const parsing = inTime(handle, schema.parse(value));
   const parsed = isPromise(parsing) ? await parsing : parsing;
   if (!parsed.ok) return describeIssues(parsed.issues);

@@ -4,7 +4,7 @@ import { saysOtherwise } from '../project/json-words.js';
 import type { CompiledSchema } from '../schema.js';
 import type { Ask, Refusal } from '../state/events.js';
 import type { Finishing } from './answer.js';
-import { readJson } from './answer.js';
+import { readAnswer } from './answer.js';
 import type { Ruling } from './guard.js';
 import { judge } from './guard.js';
 import type { RunHandle } from './handle.js';
@@ -56,9 +56,12 @@ export function judgeAnswer(handle: RunHandle, value: AnswerValue, judging: Judg
   });
 }
 
-/** The answer that a text gives by the schema. Its text says nothing in other characters than its value has: guardrails look at either. */
+/**
+ * The answer that a text gives by the schema. Its text says nothing that its value does not say, and nothing in other characters: guardrails
+ * look at either.
+ */
 export function structuredAnswer(text: string, schema: CompiledSchema): AnswerValue {
-  const { value } = readJson(text, schema);
+  const { value } = readAnswer(text, schema);
   return { text: value !== undefined && saysOtherwise(text) ? JSON.stringify(value) : text, value };
 }
 

@@ -165,6 +165,11 @@ describe('a call that cannot run', () => {
       unparsable('pay', '{"cents":5'),
       expect.stringMatching(/^pay: the arguments are not valid JSON: .*\. Send one JSON object\.$/),
     ],
+    [
+      'says more than can be read',
+      unparsable('pay', '{"cents":5,"cents":6}'),
+      'pay: the arguments cannot be read: a key stands twice in one object.',
+    ],
   ])('is told where its input %s, and may be made again', async (_what, event, summary) => {
     const { first } = await prepared([event], { tools: [tool('pay', () => 1, { input: z.object({ cents: z.number() }) })] });
     expect(summaryOf(first)).toEqual(summary);

@@ -1,5 +1,6 @@
 import type { HandoffSpec, ToolSpec } from '../define/specs.js';
 import type { HandoffSubject, ToolInputSubject } from '../define/types.js';
+import { jsonLoss } from '../model/json-loss.js';
 import type { JsonObject, JsonValue, Label, ModelCall } from '../model/types.js';
 import type { CompiledSchema } from '../schema.js';
 import { describeIssues, maxInputChars, rawIssue } from '../schema.js';
@@ -148,6 +149,8 @@ function readArguments(call: ModelCall, schema: CompiledSchema | undefined): Jso
   if ('unparsable' in call) {
     if (call.unparsable.trim() !== '') {
       const fault = jsonFault(call.unparsable);
+      const loss = fault === undefined ? jsonLoss(call.unparsable, JSON.parse(call.unparsable)) : undefined;
+      if (loss !== undefined) return `the arguments cannot be read: ${loss}.`;
       return `the arguments are not valid JSON${fault === undefined ? '' : `: ${fault}`}. Send one JSON object.`;
     }
     return schema?.required ? 'the arguments are missing. Send one JSON object.' : {};

@@ -10,7 +10,7 @@ import type {
   StopReason,
   Usage,
 } from '@guardloop/core/model';
-import { recordOf } from '@guardloop/core/model';
+import { readArguments, recordOf } from '@guardloop/core/model';
 import { isContentFilter } from '../failure.js';
 import type { AssembledCall } from './call-assembly.js';
 import { CallAssembly } from './call-assembly.js';
@@ -275,11 +275,7 @@ export class ChatAssembly implements AnswerAssembly {
       ...(call.id === '' ? {} : { providerId: call.id }),
       name: this.#options.names.get(call.name) ?? call.name,
     };
-    try {
-      return { ...known, input: JSON.parse(call.input) as JsonValue };
-    } catch {
-      return { ...known, unparsable: call.input };
-    }
+    return { ...known, ...readArguments(call.input) };
   }
 
   /** What replays the answer byte for byte; undefined where the API would not take it back as it is. */

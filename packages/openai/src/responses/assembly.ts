@@ -2,7 +2,6 @@ import type {
   AnswerAssembly,
   GuardloopError,
   JsonObject,
-  JsonValue,
   ModelCall,
   ModelEvent,
   Prices,
@@ -10,7 +9,7 @@ import type {
   StopReason,
   Usage,
 } from '@guardloop/core/model';
-import { recordOf } from '@guardloop/core/model';
+import { readArguments, recordOf } from '@guardloop/core/model';
 import { isContentFilter } from '../failure.js';
 import type { OpenItem } from './output-items.js';
 import { OutputItems, textOf } from './output-items.js';
@@ -286,11 +285,7 @@ export class ResponsesAssembly implements AnswerAssembly {
       ...(textOf(id) === '' ? {} : { providerId: textOf(id) }),
       name: this.#options.names.get(textOf(name)) ?? textOf(name),
     };
-    try {
-      return { ...known, input: JSON.parse(textOf(input)) as JsonValue };
-    } catch {
-      return { ...known, unparsable: textOf(input) };
-    }
+    return { ...known, ...readArguments(textOf(input)) };
   }
 
   #unsupported(feature: string): GuardloopError {
