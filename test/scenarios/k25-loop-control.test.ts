@@ -1,9 +1,10 @@
 import { allow, defineAgent, defineGuardrail, defineTool, deny, memorySession, resume, run, stream } from '@guardloop/core';
+import type { Piece } from '@guardloop/testing';
 import { callTool, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { chatAnswer, messagesAnswer, serve } from './provider-server.js';
-import { ends, ofType, readAll, sound, stored, unpaired } from './sound.js';
+import { ends, ofType, readAll, shownText, sleep, sound, stored, unpaired } from './sound.js';
 
 const f = defineTool({ name: 'f', description: 'F.', input: z.object({}), execute: () => 'ok' });
 
@@ -27,6 +28,91 @@ describe('K25', () => {
       expect(server.problems).toEqual([]);
     },
   );
+
+  describe('S054: the same call again and again, where a last answer is wanted', () => {
+    const circle = (beside: readonly Piece[] = [], from = 1) =>
+      scriptedModel(({ agent, toolChoice, turn }) => {
+        if (agent === 'b') return say('b here');
+        return toolChoice === 'none' ? say('This is what I know.') : [callTool('f'), ...(turn < from ? [] : beside)];
+      });
+    const limits = { turns: 20 };
+
+    it.each(['run', 'stream', 'resume'] as const)('S054: it is asked for once, is shown, and is the output (%s)', async (door) => {
+      const model = circle();
+      const agent = defineAgent({ name: 'a', instructions: '', model, tools: [f] });
+      const options = { limits, onLimit: 'finalize' } as const;
+      if (door === 'stream') {
+        const { events, result } = await readAll(stream(agent, 'go', options));
+        expect(shownText(events)).toBe('This is what I know.');
+        expect(result.status).toBe('exhausted');
+      }
+      const whole = await sound(run(agent, 'go', options));
+      const cut = stored({
+        ...whole.log,
+        events: whole.log.events.slice(0, whole.log.events.findLastIndex(({ type }) => type === 'tool.end') + 1),
+      });
+      const result = door === 'resume' ? await sound(resume(agent, cut)) : whole;
+      expect(result).toMatchObject({ status: 'exhausted', limit: 'repeats', output: 'This is what I know.' });
+      expect(model.requests.filter(({ toolChoice }) => toolChoice === 'none')).toHaveLength(door === 'run' ? 1 : 2);
+    });
+
+    it('S054: calls beside the last of the equal ones come to their own ends before it', async () => {
+      const done: string[] = [];
+      const slow = defineTool({
+        name: 'slow',
+        description: 'S.',
+        input: z.object({}),
+        flow: { effect: 'write' },
+        execute: async () => {
+          await sleep(5);
+          done.push('slow');
+          return 'written';
+        },
+      });
+      const agent = defineAgent({ name: 'a', instructions: '', model: circle([callTool('slow')], 6), tools: [f, slow] });
+      const result = await sound(run(agent, 'go', { limits, onLimit: 'finalize' }));
+      expect(result).toMatchObject({ status: 'exhausted', limit: 'repeats', output: 'This is what I know.' });
+      expect(ends(result.events).slice(-2)).toEqual(['6.0 ok', '6.1 ok']);
+      expect(done).toEqual(['slow']);
+    });
+
+    it('S054: a handoff beside the last of the equal ones ends the circle, and the run goes on', async () => {
+      const model = circle([callTool('transfer_to_b')], 6);
+      const b = defineAgent({ name: 'b', instructions: '', model });
+      const agent = defineAgent({ name: 'a', instructions: '', model, tools: [f], handoffs: [b] });
+      expect(await sound(run(agent, 'go', { limits, onLimit: 'finalize' }))).toMatchObject({
+        status: 'completed',
+        agent: 'b',
+        output: 'b here',
+      });
+      expect(await sound(run(agent, 'go', { limits }))).toMatchObject({ status: 'exhausted', limit: 'repeats' });
+    });
+
+    it('S054: a call beside it that waits for a person is decided first, and then it is asked for', async () => {
+      const pay = defineTool({ name: 'pay', description: 'P.', input: z.object({}), approval: true, execute: () => 'paid' });
+      const agent = defineAgent({ name: 'a', instructions: '', model: circle([callTool('pay')], 6), tools: [f, pay] });
+      const asked = await sound(run(agent, 'go', { limits, onLimit: 'finalize' }));
+      expect(asked.status).toBe('interrupted');
+      if (asked.status !== 'interrupted') return;
+      const decisions = Object.fromEntries(asked.approvals.map(({ id }) => [id, 'approve' as const]));
+      const result = await sound(resume(agent, stored(asked.log), { decisions }));
+      expect(result).toMatchObject({ status: 'exhausted', limit: 'repeats', output: 'This is what I know.' });
+      expect(ends(result.events).at(-1)).toBe('6.1 ok');
+    });
+
+    it('S054: a run that was cut after the last of the equal ones gives it where the one that goes on wants it', async () => {
+      const model = circle();
+      const agent = defineAgent({ name: 'a', instructions: '', model, tools: [f] });
+      const { log } = await sound(run(agent, 'go', { limits }));
+      const cut = stored({ ...log, events: log.events.slice(0, -1) });
+      expect(await sound(resume(agent, cut))).toMatchObject({ status: 'exhausted', limit: 'repeats' });
+      expect(await sound(resume(agent, cut, { onLimit: 'finalize' }))).toMatchObject({
+        status: 'exhausted',
+        limit: 'repeats',
+        output: 'This is what I know.',
+      });
+    });
+  });
 
   describe('S054: the same failing call again and again', () => {
     const pad = defineTool({

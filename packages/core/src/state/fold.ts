@@ -126,6 +126,7 @@ function resumeRun(state: LogState, run: RunState, event: RunResumeEvent): void 
   run.manifest = event.manifest;
   if (event.limits) run.limits = readLimits(event.limits);
   if (event.onLimit) run.onLimit = event.onLimit;
+  if (run.onLimit === 'finalize' && run.ending?.status === 'exhausted') run.ending = undefined;
   if (event.reopens) reopen(run);
   for (const each of state.runs.values()) {
     // Nor has a child run used the time for which its root waited.
@@ -506,7 +507,8 @@ function endCall(run: RunState, event: ToolEndEvent): void {
   if (!event.polling && event.status !== 'aborted' && event.copyOf === undefined) {
     const count = recordRepeat(run, call, event.content);
     run.repeated = Math.max(run.repeated, count);
-    if (count >= run.limits.repeats * 2) run.ending ??= { status: 'exhausted', limit: 'repeats' };
+    // Where a last answer is wanted, what is open goes on to it, as at any limit.
+    if (count >= run.limits.repeats * 2 && run.onLimit === 'stop') run.ending ??= { status: 'exhausted', limit: 'repeats' };
   }
   closeTurn(run);
 }

@@ -90,7 +90,7 @@ describe('the next step', () => {
   it('ends a run that repeats itself under `stop`, and lets one last call follow under `finalize`', () => {
     const ending = { status: 'exhausted', limit: 'repeats' } as const;
     expect(nextStep(accepted({ ending, onLimit: 'stop', repeated: 6 }))).toEqual({ type: 'end', ending });
-    expect(nextStep(accepted({ ending, onLimit: 'finalize', repeated: 6 }))).toEqual({ type: 'finalize', limit: 'repeats' });
+    expect(nextStep(accepted({ onLimit: 'finalize', repeated: 6 }))).toEqual({ type: 'finalize', limit: 'repeats' });
   });
 
   it('runs calls as soon as one can go, beside those that wait', () => {

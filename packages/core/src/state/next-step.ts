@@ -21,7 +21,7 @@ const finalizable: ReadonlySet<LimitName> = new Set(['turns', 'toolCalls', 'hand
 /** The first that holds. Pure. */
 export function nextStep(run: RunState): Step {
   if (run.ended) return { type: 'ended' };
-  if (run.ending && !isFinalizable(run, run.ending)) return { type: 'end', ending: run.ending };
+  if (run.ending) return { type: 'end', ending: run.ending };
   if (!run.accepted) return { type: 'guardInput' };
   let isWaiting = false;
   let handoff: CallState | undefined;
@@ -48,11 +48,6 @@ function stepAtLimit(run: RunState, limit: LimitName): Step {
   const error = limit === 'cost' || limit === 'tokens' ? unheldError(run) : undefined;
   if (error) return { type: 'end', ending: { status: 'failed', error } };
   return (run.forced ?? run.onLimit) === 'finalize' && finalizable.has(limit) ? { type: 'finalize', limit } : { type: 'exhaust', limit };
-}
-
-/** A repeat stop is settled by events, yet one last call may follow it. */
-function isFinalizable(run: RunState, ending: Ending): boolean {
-  return ending.status === 'exhausted' && run.onLimit === 'finalize';
 }
 
 /** `go`: something can be done now. `wait`: for a person. `handoff`: at the swap. */
