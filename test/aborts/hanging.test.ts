@@ -167,6 +167,11 @@ const cases: { readonly [name: string]: Make } = {
     const tools = [asTool(child, { name: 'child', description: 'C.' })];
     return { agent: defineAgent({ ...bare, model: model([callTool('child', { input: 'x' })]), tools }) };
   },
+  'what is made of the run of a child': (scheduler) => {
+    const child = defineAgent({ name: 'child', instructions: '', model: model([say('done')]) });
+    const tools = [asTool(child, { name: 'child', description: 'C.', result: () => scheduler.hang('result') })];
+    return { agent: defineAgent({ ...bare, model: model([callTool('child', { input: 'x' })]), tools }), bound: graceMs };
+  },
   'the quarantine, when an answer is put there': (scheduler) => ({
     agent: defineAgent({
       ...bare,

@@ -40,16 +40,21 @@ export async function runChild(open: OpenCall, agentTool: AgentToolSpec, input: 
   const disarm = child.armTimeLimit();
   try {
     await handle.root.loop(child);
+    const result = await resultOfChild(child, tool.name);
+    return agentTool.result === undefined
+      ? result
+      : await reportOf({ handle, child, result }, (told) => agentTool.result?.(told, input as never));
   } finally {
     disarm();
     off();
   }
-  const result = await resultOfChild(child, tool.name);
-  return agentTool.result === undefined ? result : reportOf(child, result, (told) => agentTool.result?.(told, input as never));
 }
 
 /** What the author makes of a child run that has ended; of one that waits, was halted, or was stopped with the run above, nothing. */
-async function reportOf(child: RunHandle, result: ChildResult, report: (told: ChildRun) => unknown): Promise<ChildResult> {
+async function reportOf(
+  { handle, child, result }: { readonly handle: RunHandle; readonly child: RunHandle; readonly result: ChildResult },
+  report: (told: ChildRun) => unknown,
+): Promise<ChildResult> {
   const { root, state } = child;
   const status = state.ended?.status;
   if (status === undefined || status === 'cancelled' || (result.status !== 'completed' && result.status !== 'failed')) return result;
@@ -64,7 +69,8 @@ async function reportOf(child: RunHandle, result: ChildResult, report: (told: Ch
   try {
     const given = report(Object.freeze(told));
     if (!isPromise(given)) return { status: 'completed', value: given };
-    const settled = await child.wait(given, undefined, graceMs);
+    // The child run is over: what stops this now stops the run above.
+    const settled = await handle.wait(given, undefined, graceMs);
     if (settled.kind === 'value') return { status: 'completed', value: settled.value };
     return settled.kind === 'threw' ? { status: 'threw', thrown: settled.error } : stoppedWith(state.agent);
   } catch (thrown) {
