@@ -2,9 +2,11 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import type { Observer, RunEvent } from '@guardloop/core';
 import { asTool, defineAgent, defineTool, memorySession, run, stream } from '@guardloop/core';
+import { mcpServer } from '@guardloop/mcp';
 import { callTool, normalLog, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
+import { fakeServer } from '../mcp/fake-server.js';
 import { serve } from './provider-server.js';
 import { ofType, reaches, readAll, sleep, sound, unhandled } from './sound.js';
 
@@ -69,6 +71,43 @@ describe('K22', () => {
       expect(stored).toMatchObject({ code: 'STORE_FAILED' });
       expect(ofType(seen, 'observer.error').length).toBeGreaterThan(0);
       expect(hidden([viewed, instructed, stored, seen, String(stored)])).toEqual([]);
+    });
+  });
+
+  describe('S178: credentials for an MCP server', () => {
+    it.each([
+      ['signs of URLs', 'us/er', 'p@ss:w%rd?#quartz'],
+      ['other scripts', 'jürgen', '密码€🔑quartz'],
+      ['nothing but a password', '', 'quartz'],
+    ])('S178: of %s reach it as they are, in UTF-8, and stand in no error', async (_what, user, password) => {
+      const server = await fakeServer({
+        onMessage: ({ method }) => (method === 'tools/list' ? { status: 500, body: password } : undefined),
+      });
+      const url = new URL(server.url);
+      url.username = encodeURIComponent(user);
+      url.password = encodeURIComponent(password);
+      const thrown: unknown = await mcpServer({ name: 'x', url }).catch((error: unknown) => error);
+      expect(thrown).toMatchObject({ name: 'McpUnavailable' });
+      expect(reaches([thrown, String(thrown), (thrown as Error).stack, (thrown as Error).cause], 'quartz')).toBe(false);
+      const sent = server.headers.map(({ authorization }) => authorization);
+      expect(new Set(sent)).toEqual(new Set([`Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`]));
+    });
+
+    it.each([
+      [undefined],
+      [null],
+      ['Bearer quartz'],
+      [['authorization', 'quartz']],
+      [{ authorization: undefined }],
+      [{ authorization: 7 }],
+    ])('S178: that a function of headers does not give, nothing is sent without them: %j', async (made) => {
+      const server = await fakeServer({});
+      const thrown: unknown = await mcpServer({ name: 'x', url: server.url, headers: () => made as never }).catch(
+        (error: unknown) => error,
+      );
+      expect(thrown).toMatchObject({ name: 'McpUnavailable', message: expect.stringContaining('nothing was sent') });
+      expect(reaches([thrown, String(thrown)], 'quartz')).toBe(false);
+      expect(server.messages).toEqual([]);
     });
   });
 

@@ -22,3 +22,27 @@ it('tools of two servers that have one name after all are left out, both, whiche
     ]);
   }
 });
+
+it('what is no list of servers is told as such: one that was not awaited, one alone, none', () => {
+  for (const given of [
+    undefined,
+    null,
+    'x',
+    serverOf('a', []),
+    [undefined],
+    [Promise.resolve(serverOf('a', []))],
+    [{ name: 'a', tools: [] }],
+  ])
+    expect(() => mcpTools(given as never)).toThrow(
+      expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('await') }),
+    );
+  expect(() => mcpTools([], { onwarning: () => undefined } as object)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+});
+
+it('who fails over a warning stops no tool', () => {
+  const servers = [serverOf('a', ['same', 'one']), serverOf('b', ['same'])];
+  const onWarning = (): never => {
+    throw new Error('no');
+  };
+  expect(mcpTools(servers, { onWarning }).map(({ name }) => name)).toEqual(['one']);
+});

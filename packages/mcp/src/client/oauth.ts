@@ -1,4 +1,5 @@
 import type { Awaitable } from '@guardloop/core';
+import { checkOptionNames } from '@guardloop/core/model';
 import type { OAuthClientProvider, OAuthDiscoveryState } from '@modelcontextprotocol/sdk/client/auth.js';
 import { auth } from '@modelcontextprotocol/sdk/client/auth.js';
 import type { OAuthClientInformationMixed, OAuthTokens } from '@modelcontextprotocol/sdk/shared/auth.js';
@@ -60,8 +61,20 @@ export function serverOfSignIn(provider: object): string | undefined {
   return servers.get(provider);
 }
 
+const optionNames = {
+  url: true,
+  redirectUrl: true,
+  clientName: true,
+  scope: true,
+  client: true,
+  store: true,
+  onSignIn: true,
+  fetch: true,
+} as const satisfies { readonly [K in keyof OAuthOptions]-?: true };
+
 /** OAuth 2.1 with PKCE for one remote server and one person, by the SDK. Throws CONFIG_INVALID. */
 export function oauth(options: OAuthOptions): OAuthSignIn {
+  checkOptionNames('oauth(…)', options, optionNames);
   const { clientName, onSignIn } = options;
   const url = readAddress('url', options.url);
   const redirectUrl = readAddress('redirectUrl', options.redirectUrl);

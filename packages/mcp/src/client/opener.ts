@@ -2,7 +2,7 @@ import type { Opened } from './connection.js';
 import { openHttp } from './http-transport.js';
 import { serverOfSignIn } from './oauth.js';
 import type { LocalServerOptions, McpServerOptions, RemoteServerOptions } from './options.js';
-import { invalid } from './options.js';
+import { invalid, isTextsByName } from './options.js';
 
 interface OpenSettings {
   readonly maxMessageBytes: number;
@@ -38,10 +38,10 @@ function openRemote<C>(
   place.hash = '';
   // A request with a name and password in its address is none; they are sent as what they stand for.
   const basic =
-    username === '' && password === '' ? undefined : `Basic ${btoa(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`)}`;
+    username === '' && password === '' ? undefined : `Basic ${base64(`${decodeURIComponent(username)}:${decodeURIComponent(password)}`)}`;
   const allHeaders = async (): Promise<Readonly<Record<string, string>>> => ({
     ...(basic === undefined ? {} : { authorization: basic }),
-    ...(typeof headers === 'function' ? await headers() : headers),
+    ...(typeof headers === 'function' ? textsByName(await headers()) : headers),
   });
   return async () => {
     const { transport, http } = openHttp({
@@ -54,4 +54,13 @@ function openRemote<C>(
     });
     return { transport, leave: () => http.terminateSession() };
   };
+}
+
+/** Of the text in UTF-8: a name or password may have any characters. */
+const base64 = (text: string): string => btoa(Array.from(new TextEncoder().encode(text), (byte) => String.fromCharCode(byte)).join(''));
+
+/** Throws where a function made no headers: nothing is sent without the credentials that it should have given. */
+function textsByName(made: unknown): Readonly<Record<string, string>> {
+  if (!isTextsByName(made)) throw new TypeError('The function made no headers.');
+  return made;
 }

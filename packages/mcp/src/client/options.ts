@@ -117,6 +117,9 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const isTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((text) => typeof text === 'string' && text !== '');
 
+export const isTextsByName = (value: unknown): value is Readonly<Record<string, string>> =>
+  isRecord(value) && Object.values(value).every((text) => typeof text === 'string');
+
 /** Checks all options that can be checked without the server. Throws CONFIG_INVALID. Messages hold no value of `env`, `headers` or `url`. */
 export function checkOptions(given: unknown): void {
   if (!isRecord(given)) invalid('mcpServer was given no options. Give an object with `name`, and `command` or `url`.');
@@ -196,9 +199,14 @@ function checkLocal({ command, args, env, cwd, stderr }: Readonly<Record<string,
     invalid(`${owner} has \`command\` that is no text. Give the program, and its arguments in \`args\`.`);
   if (args !== undefined && !(Array.isArray(args) && args.every((text) => typeof text === 'string')))
     invalid(`${owner} has \`args\` that are no list of texts.`);
-  if (env !== undefined && !(isRecord(env) && Object.values(env).every((text) => typeof text === 'string')))
-    invalid(`${owner} has \`env\` that does not give texts by name.`);
+  if (env !== undefined && !isTextsByName(env)) invalid(`${owner} has \`env\` that does not give texts by name.`);
   if (cwd !== undefined && typeof cwd !== 'string') invalid(`${owner} has \`cwd\` that is no text.`);
+  // What no system takes in a command, its arguments or its environment.
+  const texts = [command, ...((args as readonly string[] | undefined) ?? []), cwd ?? '', ...Object.entries(env ?? {}).flat()];
+  if (texts.some((text) => typeof text === 'string' && text.includes('\0')) || Object.keys(env ?? {}).some((name) => name.includes('=')))
+    invalid(
+      `${owner} has a \`command\`, \`args\`, \`env\` or \`cwd\` with a zero character, or a name in \`env\` with =. No program can be given those.`,
+    );
   if (stderr !== undefined && stderr !== 'ignore' && stderr !== 'inherit' && typeof stderr !== 'function')
     invalid(`${owner} has \`stderr\` that is neither 'ignore', 'inherit' nor a function.`);
 }
@@ -216,17 +224,26 @@ function readUrl(url: unknown, owner: string): URL {
   }
 }
 
+function isDecodable(text: string): boolean {
+  try {
+    decodeURIComponent(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function checkRemote({ url, headers, auth, fetch }: Readonly<Record<string, unknown>>, owner: string): void {
   const parsed = readUrl(url, owner);
   if (parsed.protocol !== 'https:' && parsed.protocol !== 'http:') invalid(`${owner} has \`url\` that begins with neither https nor http.`);
   const hasCredentials = headers !== undefined || auth !== undefined || parsed.username !== '' || parsed.password !== '';
   if (parsed.protocol === 'http:' && hasCredentials && !isLoopback(parsed.hostname))
     invalid(`${owner} would send its credentials over http, where others on the way read them. Use https.`);
-  if (
-    headers !== undefined &&
-    typeof headers !== 'function' &&
-    !(isRecord(headers) && Object.values(headers).every((text) => typeof text === 'string'))
-  )
+  if (!isDecodable(parsed.username) || !isDecodable(parsed.password))
+    invalid(
+      `${owner} has \`url\` with a user or password in it that is not written as URLs want it. Write % as %25, and other signs so too.`,
+    );
+  if (headers !== undefined && typeof headers !== 'function' && !isTextsByName(headers))
     invalid(`${owner} has \`headers\` that are neither texts by name nor a function.`);
   if (auth !== undefined && !isRecord(auth)) invalid(`${owner} has \`auth\` that is no provider. Make one with \`oauth({ … })\`.`);
   if (fetch !== undefined && typeof fetch !== 'function') invalid(`${owner} has \`fetch\` that is no function.`);

@@ -73,6 +73,24 @@ describe('a result', () => {
     expect(errorWords(readCallResult({ content: [text('{"a": 1}')], structuredContent: { a: 1 } } as never), 100)).toBe('{"a": 1}');
   });
 
+  it('is compared with its texts in one look, however many texts there are', () => {
+    const looksFor = (texts: number): number => {
+      let looks = 0;
+      const rows = Array.from({ length: 50 }, (_, row) => ({ row, name: `n${row}` }));
+      const structuredContent = {
+        get rows() {
+          looks += 1;
+          return rows;
+        },
+      };
+      const content = Array.from({ length: texts }, (_, index) => ({ type: 'text', text: `{"row":"${index}"}` }));
+      expect(outputFrom({ content, structuredContent })).toHaveLength(texts + 1);
+      expect(errorWords(readCallResult({ content, structuredContent } as never), 4_000)).toContain('"row":"0"');
+      return looks;
+    };
+    expect(looksFor(400)).toBe(looksFor(1));
+  });
+
   it('of data that looks like a part of a message is data', () => {
     const data = { type: 'file', url: 'https://evil.example/x', mediaType: 'text/plain' };
     expect(outputFrom({ structuredContent: data })).toBe(JSON.stringify(data));

@@ -32,7 +32,8 @@ function blocksOf(content: unknown): readonly unknown[] {
  * server's order, the structured content's JSON first. A text that says the same as the structured content is not said twice. Never empty.
  */
 export function outputOf({ content, structured }: CallResult): JsonValue | readonly Part[] {
-  const parts = partsOf(content).filter((part) => structured === undefined || part.type !== 'text' || !mirrors(part.text, structured));
+  const isMirror = structured === undefined ? () => false : mirrorOf(structured);
+  const parts = partsOf(content).filter((part) => part.type !== 'text' || !isMirror(part.text));
   if (structured !== undefined) {
     if (parts.length === 0) return isPartLike(structured) ? JSON.stringify(structured) : structured;
     return [{ type: 'text', text: JSON.stringify(structured) }, ...parts];
@@ -47,7 +48,7 @@ const isPartLike = (value: JsonValue): boolean =>
 /** A failure's words, in one line: its texts and stand-ins, and the structured content where no text says it. */
 export function errorWords({ content, structured }: CallResult, mostChars: number): string {
   const texts = partsOf(content).map((part) => (part.type === 'text' ? part.text : `[${part.type} ${part.mediaType ?? ''}]`));
-  if (structured !== undefined && !texts.some((text) => mirrors(text, structured))) texts.push(JSON.stringify(structured));
+  if (structured !== undefined && !texts.some(mirrorOf(structured))) texts.push(JSON.stringify(structured));
   const words = oneLine(texts.join('\n'), mostChars);
   return words === '' ? 'the server gave no words for it' : words;
 }
@@ -120,16 +121,31 @@ function linkFields({ uri, name, title, description, mimeType, size }: JsonObjec
   return Object.fromEntries(Object.entries({ uri, name, title, description, mimeType, size }).filter(([, value]) => value !== undefined));
 }
 
-/** The text says nothing that the value does not: it is its JSON, however spaced, or one of its fields, or one entry of a list among them. */
-function mirrors(text: string, value: JsonValue): boolean {
-  const json = readJson(text);
-  if (json !== undefined && equals(json, value)) return true;
-  if (!isObject(value)) return false;
-  return Object.values(value)
-    .flatMap((field) =>
-      Array.isArray(field) ? [field as JsonValue, ...(field as readonly JsonValue[])] : field === undefined ? [] : [field],
-    )
-    .some((field) => field === text || (json !== undefined && equals(json, field)));
+/**
+ * Tells whether a text says nothing that the value does not: it is its JSON, however spaced, or one of its fields, or one entry of a list among
+ * them. The value is looked through once, however many texts there are: a server chooses the size of both.
+ */
+function mirrorOf(value: JsonValue): (text: string) => boolean {
+  let said: { readonly texts: ReadonlySet<string>; readonly forms: ReadonlySet<string> } | undefined;
+  return (text) => {
+    said ??= saidBy(value);
+    if (said.texts.has(text)) return true;
+    const json = readJson(text);
+    const form = json === undefined ? undefined : formOf(json);
+    return form !== undefined && said.forms.has(form);
+  };
+}
+
+function saidBy(value: JsonValue): { readonly texts: ReadonlySet<string>; readonly forms: ReadonlySet<string> } {
+  const fields = isObject(value)
+    ? Object.values(value).flatMap((field) =>
+        Array.isArray(field) ? [field as JsonValue, ...(field as readonly JsonValue[])] : field === undefined ? [] : [field],
+      )
+    : [];
+  return {
+    texts: new Set(fields.filter((field) => typeof field === 'string')),
+    forms: new Set([value, ...fields].flatMap((each) => formOf(each) ?? [])),
+  };
 }
 
 function readJson(text: string): JsonValue | undefined {
@@ -142,11 +158,11 @@ function readJson(text: string): JsonValue | undefined {
   }
 }
 
-function equals(one: JsonValue, other: JsonValue): boolean {
+/** Undefined for what is nested too deep to be compared. */
+function formOf(value: JsonValue): string | undefined {
   try {
-    return canonicalJson(one) === canonicalJson(other);
+    return canonicalJson(value);
   } catch {
-    // Nested too deep to be compared.
-    return false;
+    return undefined;
   }
 }

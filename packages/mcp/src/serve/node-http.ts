@@ -16,6 +16,7 @@ export async function listenOn(
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
   checkHttpOptions(options, ['port', 'host', 'path']);
   const { port = 0, host = '127.0.0.1', path = '/mcp', authenticate, hosts, ...more } = options;
+  checkPlace({ port, host, path });
   const name = host.includes(':') ? `[${host}]` : host;
   if (!isLoopback(name) && (authenticate === undefined || hosts === undefined))
     throw new GuardloopError(
@@ -43,6 +44,17 @@ export async function listenOn(
       await new Promise<void>((resolve) => server.close(() => resolve()));
     },
   };
+}
+
+/** Throws CONFIG_INVALID. */
+function checkPlace({ port, host, path }: { readonly port: unknown; readonly host: unknown; readonly path: unknown }): void {
+  const refuse = (what: string): never => {
+    throw new GuardloopError('CONFIG_INVALID', `serveAgent would listen ${what}`);
+  };
+  if (!(Number.isSafeInteger(port) && (port as number) >= 0 && (port as number) <= 65_535))
+    refuse('on a `port` that is no whole number from 0 to 65535. Give one, or leave it out for a free one.');
+  if (typeof host !== 'string' || host === '') refuse('on a `host` that is no name. Leave it out for this machine alone.');
+  if (typeof path !== 'string' || !/^\/[^?#\s]*$/.test(path)) refuse("under a `path` that is none. Give one such as '/mcp'.");
 }
 
 async function answer(

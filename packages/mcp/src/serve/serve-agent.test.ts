@@ -435,6 +435,10 @@ it.each([
   [{ tool: { name: 'a b' } }, '`tool.name`'],
   [{ approvals: 'clinet' }, "'refuse', 'client'"],
   [{ maxRuns: 0 }, '`maxRuns`'],
+  [{ context: {} }, '`context`'],
+  [{ onResult: 'log' }, '`onResult`'],
+  [{ onError: {} }, '`onError`'],
+  [{ approvalTimeoutMs: Number.NaN }, '`approvalTimeoutMs`'],
 ])('wrong options of serveAgent are refused: %j', (options, words) => {
   expect(() => serveAgent(desk([]), options as never)).toThrow(words);
 });
@@ -444,3 +448,16 @@ it('an agent without a description is not served', () => {
   expect(() => serveAgent(agent)).toThrow('clients choose by it');
   expect(() => serveAgent(agent, { tool: { description: 'Answers.' } })).not.toThrow();
 });
+
+it.each([[undefined], [null], ['desk'], [{}], [Promise.resolve(desk([]))]])('what is no agent is not served: %j', (given) => {
+  expect(() => serveAgent(given as never)).toThrow(
+    expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('no agent') }),
+  );
+});
+
+it.each([[{ port: 70_000 }], [{ port: '80' }], [{ port: -1 }], [{ host: '' }], [{ host: 7 }], [{ path: 'mcp' }], [{ path: '/a?b' }]])(
+  'a place where nothing can listen is refused: %j',
+  async (options) => {
+    await expect(serveAgent(desk([])).listen(options as never)).rejects.toMatchObject({ code: 'CONFIG_INVALID' });
+  },
+);

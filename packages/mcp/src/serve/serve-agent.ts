@@ -113,6 +113,8 @@ function checkServe<C, A extends Answer>(
   const refuse = (what: string): never => {
     throw new GuardloopError('CONFIG_INVALID', `serveAgent ${what}`);
   };
+  if (typeof (agent as Partial<Agent<C, A>> | null | undefined)?.name !== 'string')
+    refuse('was given no agent. Give what `defineAgent` makes.');
   for (const option of Object.keys(options))
     if (!optionNames.includes(option))
       refuse(`has no option \`${option}\`. ${suggest(option, optionNames)}The options are ${optionNames.join(', ')}.`);
@@ -127,7 +129,11 @@ function checkServe<C, A extends Answer>(
     refuse(
       `has \`approvals\` that is neither 'refuse', 'client' nor a function. ${typeof approvals === 'string' ? suggest(approvals, ['refuse', 'client']) : ''}`.trimEnd(),
     );
-  const { maxRuns } = options;
+  for (const option of ['context', 'onResult', 'onError'] as const)
+    if (options[option] !== undefined && typeof options[option] !== 'function') refuse(`has \`${option}\` that is no function.`);
+  const { maxRuns, approvalTimeoutMs } = options;
+  if (approvalTimeoutMs !== undefined && !(Number.isSafeInteger(approvalTimeoutMs) && approvalTimeoutMs > 0 && approvalTimeoutMs < 2 ** 31))
+    refuse('has `approvalTimeoutMs` that is no whole number from 1 to 2147483647.');
   if (maxRuns !== undefined && !(Number.isSafeInteger(maxRuns) && maxRuns > 0)) refuse('has `maxRuns` that is no whole number from 1 on.');
   return { name, description };
 }
