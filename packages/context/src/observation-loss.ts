@@ -1,4 +1,5 @@
 import type { ModelShare, Projection } from '@guardloop/core';
+import { GuardloopError } from '@guardloop/core';
 import type { JsonValue } from '@guardloop/core/model';
 import type { Fact, FactKind } from './observation-facts.js';
 import { factKinds, factsOf, isIn } from './observation-facts.js';
@@ -47,9 +48,11 @@ export interface SummariserReport {
 /**
  * Measures a summariser by itself, or any projection: which identifiers, numbers and statuses of results are not in what it shows. Asks it
  * once for each case, one after another. A value counts as there where it stands as a word of its own; numbers may have thousands
- * separators, statuses another case. What a summariser throws is reported, not thrown.
+ * separators, statuses another case. What a summariser throws is reported, not thrown. Rejects with CONFIG_INVALID for what is no list of cases, or
+ * no projection.
  */
 export async function evaluateSummariser(cases: readonly SummaryCase[], summariser: Projection): Promise<SummariserReport> {
+  checkGiven(cases, summariser);
   const scored: { readonly score: SummaryScore; readonly facts: readonly Fact[] }[] = [];
   for (const [index, each] of cases.entries()) scored.push(await scoreOf(each, index, summariser));
   const scores = scored.map(({ score }) => score);
@@ -69,6 +72,18 @@ export async function evaluateSummariser(cases: readonly SummaryCase[], summaris
       failed: scores.filter(({ failed }) => failed).length,
     },
   };
+}
+
+function checkGiven(cases: unknown, summariser: unknown): void {
+  const refuse = (what: string): never => {
+    throw new GuardloopError('CONFIG_INVALID', `evaluateSummariser: ${what}`);
+  };
+  if (typeof summariser !== 'function') refuse('the second argument is no projection. Give one, such as summariseObservation({ … }).');
+  if (!Array.isArray(cases)) refuse('the first argument is no list of cases. Give a list of { name, output }.');
+  for (const [index, each] of (cases as readonly unknown[]).entries()) {
+    const { name, output } = (typeof each === 'object' && each !== null ? each : {}) as Partial<SummaryCase>;
+    if (typeof name !== 'string' || output === undefined) refuse(`case ${index + 1} has no \`name\` or no \`output\`. Give both.`);
+  }
 }
 
 async function scoreOf(given: SummaryCase, index: number, summariser: Projection) {

@@ -2,7 +2,7 @@ import type { Awaitable, Model, ModelSettings, Projection, ProjectionInfo } from
 import { GuardloopError, headTail, jsonFields } from '@guardloop/core';
 import type { JsonObject, JsonValue, ModelRequest } from '@guardloop/core/model';
 import { checkOptionNames, collect, wellFormedText } from '@guardloop/core/model';
-import { checkWhole } from './options.js';
+import { checkModel, checkType, checkWhole } from './options.js';
 import { usageOf } from './summarise.js';
 
 /** Options of {@link summariseObservation}. */
@@ -52,9 +52,11 @@ const defaultInstructions = (maxChars: number): string =>
  */
 export function summariseObservation(options: SummariseObservationOptions): Projection {
   checkOptionNames('summariseObservation(…)', options, optionNames);
-  const { model, maxChars, keep = [], maxInputChars = 100_000 } = options;
-  if (typeof model?.stream !== 'function')
-    throw new GuardloopError('CONFIG_INVALID', 'summariseObservation: model is no model. Give one, as to an agent.');
+  const { model, maxChars, keep = [], instructions, settings, maxInputChars = 100_000, onError } = options;
+  checkModel('summariseObservation: model', model);
+  checkType('summariseObservation: instructions', instructions, 'string');
+  checkType('summariseObservation: settings', settings, 'object');
+  checkType('summariseObservation: onError', onError, 'function');
   checkWhole('summariseObservation: maxChars', maxChars, leastChars);
   checkWhole('summariseObservation: maxInputChars', maxInputChars, leastInputChars);
   const fieldsWithin = (room: number) =>

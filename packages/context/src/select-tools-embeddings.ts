@@ -11,9 +11,14 @@ const maxKept = 5_000;
 
 /**
  * Ranks tools by how near the vectors of their names, descriptions and arguments are to that of what is said (cosine; what points away does
- * not fit). The vector of a tool is asked for once. Throws CONFIG_INVALID for a wrong number of vectors, or of different lengths.
+ * not fit). The vector of a tool is asked for once. Throws CONFIG_INVALID for what is no function, and, when it ranks, for a wrong number of vectors, or of different lengths.
  */
 export function byEmbeddings(embed: EmbedTexts): ToolRanker {
+  if (typeof embed !== 'function')
+    throw new GuardloopError(
+      'CONFIG_INVALID',
+      'byEmbeddings was given no function. Give one that makes a vector of each of several texts.',
+    );
   const known = new Map<string, readonly number[]>();
   return async (words, tools, { limit, signal }) => {
     const said = clipWords(words);

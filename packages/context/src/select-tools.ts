@@ -2,7 +2,7 @@ import type { Awaitable } from '@guardloop/core';
 import { GuardloopError } from '@guardloop/core';
 import type { Model, ModelEvent, ModelRequest, StreamOptions, ToolSpec } from '@guardloop/core/model';
 import { safeCause } from '@guardloop/core/model';
-import { checkWhole } from './options.js';
+import { checkModel, checkType, checkWhole } from './options.js';
 import type { Offer } from './select-tools-offer.js';
 import { Offers } from './select-tools-offer.js';
 import type { ToolRanker } from './select-tools-ranker.js';
@@ -35,6 +35,7 @@ export function selectTools(options: SelectToolsOptions = {}): (model: Model) =>
   const { top = 10, always = [], by = byWords(), above = 20 } = checked(options);
   const selection = new Selection({ top, above, by, offers: new Offers(new Set(always.map(({ name }) => name))) });
   return (model) => {
+    checkModel('What selectTools(…) was given to wrap', model);
     const { id, provider, providerTools, strictRules } = model;
     return {
       id,
@@ -47,6 +48,7 @@ export function selectTools(options: SelectToolsOptions = {}): (model: Model) =>
 }
 
 function checked(options: SelectToolsOptions): SelectToolsOptions {
+  checkType('The first argument of selectTools', options, 'object');
   for (const name of Object.keys(options))
     if (!optionNames.includes(name))
       throw invalid(`selectTools has no option ${JSON.stringify(name)}. Its options are ${optionNames.join(', ')}.`);

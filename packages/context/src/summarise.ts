@@ -7,7 +7,7 @@ import type { Followed } from './follow.js';
 import { follower } from './follow.js';
 import { oldTurns } from './last-turns.js';
 import { leftOutBy, nameRange, standForMark } from './left-out.js';
-import { checkWhole } from './options.js';
+import { checkModel, checkType, checkWhole } from './options.js';
 import { summaryInstructions, summaryRequest } from './summary-request.js';
 import { TokenSums } from './token-sums.js';
 import { loadCounter, readyCounter } from './tokens.js';
@@ -67,8 +67,8 @@ const maxRemembered = 1_000;
  * told in `used`, so it counts with the run's usage and limits. Throws CONFIG_INVALID where an option does not fit.
  */
 export function summarise<C = unknown>(options: SummariseOptions): View<C> {
-  const { when, keepTurns = 4 } = options;
   checkOptions(options);
+  const { when, keepTurns = 4 } = options;
   const { follow } = follower<Kept>({ begin: () => ({ sums: new TokenSums(), summary: undefined, head: undefined }) });
   const remembered = new Remembered();
   const see: View<C> = (messages, info) => {
@@ -101,11 +101,15 @@ const optionNames = {
 
 function checkOptions(options: SummariseOptions): void {
   checkOptionNames('summarise(…)', options, optionNames);
-  const { when, keepTurns = 4, maxChars = 8_000, maxInputChars = 200_000 } = options;
+  const { model, when, keepTurns = 4, instructions, settings, maxChars = 8_000, maxInputChars = 200_000, onError } = options;
+  checkModel('summarise: model', model);
   if (when?.tokens === undefined && when?.messages === undefined)
     throw new GuardloopError('CONFIG_INVALID', 'summarise: when tells neither tokens nor messages. Give one of them.');
   if (when.tokens !== undefined) checkWhole('summarise: when.tokens', when.tokens);
   if (when.messages !== undefined) checkWhole('summarise: when.messages', when.messages);
+  checkType('summarise: instructions', instructions, 'string');
+  checkType('summarise: settings', settings, 'object');
+  checkType('summarise: onError', onError, 'function');
   checkWhole('summarise: keepTurns', keepTurns);
   checkWhole('summarise: maxChars', maxChars, 100);
   checkWhole('summarise: maxInputChars', maxInputChars, 1_000);

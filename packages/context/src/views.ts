@@ -1,13 +1,20 @@
 import type { Awaitable, Message, UserMessage, View, ViewInfo, ViewText } from '@guardloop/core';
+import { GuardloopError } from '@guardloop/core';
 import type { Seen } from './cut.js';
 import { standForMark } from './left-out.js';
 
 /**
  * One view of several: each is given what the one before it gave. Texts of a view are shown to the next ones as user messages with
  * `via: 'view'`; the views of this package keep them, but for marks, which they take into their own. A text that tells what it took is
- * given at least once.
+ * given at least once. Throws CONFIG_INVALID for what is no view.
  */
 export function views<C = unknown>(...each: readonly View<C>[]): View<C> {
+  const wrong = each.findIndex((view) => typeof view !== 'function');
+  if (wrong !== -1)
+    throw new GuardloopError(
+      'CONFIG_INVALID',
+      `views: argument ${wrong + 1} is no view. Give views one after another, such as views(dropObservations({ olderThan: 3 }), lastTurns(10)).`,
+    );
   return (messages, info) => {
     const told = new Map<UserMessage, ViewText>();
     const from = (index: number, given: readonly Message[]): Seen | Promise<Seen> => {
