@@ -139,3 +139,7 @@ describe('the description of the API', () => {
     }
   });
 });
+
+it('takes no name in the registry of the whole program, where a schema of the same name may stand', () => {
+  expect(Object.keys(z.toJSONSchema(z.globalRegistry, { unrepresentable: 'any' }).schemas)).toEqual([]);
+});

@@ -4,9 +4,7 @@ import type { Caller } from './caller.js';
 import type { AnswerForm, Operation } from './operation.js';
 import type { Settings } from './options.js';
 import { problems } from './problem.js';
-import { runAgentInputSchema } from './protocols/ag-ui-input.js';
-import { chatRequestSchema } from './protocols/ai-sdk-input.js';
-import * as schemas from './schemas.js';
+import { named, problemSchema } from './schemas.js';
 
 type JsonRecord = Readonly<Record<string, unknown>>;
 
@@ -37,18 +35,10 @@ export function openApiDocument<U extends Caller>(operations: readonly Operation
   };
 }
 
-const named: readonly z.ZodType[] = Object.values<unknown>({ ...schemas, runAgentInputSchema, chatRequestSchema }).filter(
-  (value): value is z.ZodType => value instanceof z.ZodType && idOf(value) !== undefined,
-);
-
-function idOf(schema: z.ZodType): string | undefined {
-  return z.globalRegistry.get(schema)?.id;
-}
+const idOf = (schema: z.ZodType): string | undefined => named.get(schema)?.id;
 
 function componentSchemas(): JsonRecord {
-  const registry = z.registry<{ readonly id: string }>();
-  for (const schema of named) registry.add(schema, { id: idOf(schema) ?? '' });
-  const made = z.toJSONSchema(registry, { uri: (id) => `#/components/schemas/${id}`, io: 'input', unrepresentable: 'any' });
+  const made = z.toJSONSchema(named, { uri: (id) => `#/components/schemas/${id}`, io: 'input', unrepresentable: 'any' });
   return Object.fromEntries(Object.entries(made.schemas).map(([id, schema]) => [id, withoutIds(schema)]));
 }
 
@@ -109,5 +99,5 @@ function answerOf({ description, schema, isStream }: AnswerForm): JsonRecord {
 
 function problemAnswer(status: number): JsonRecord {
   const titles = Object.values(problems).flatMap(([code, title]) => (code === status ? [title] : []));
-  return { description: titles.join(' '), content: { 'application/problem+json': { schema: schemaOf(schemas.problemSchema) } } };
+  return { description: titles.join(' '), content: { 'application/problem+json': { schema: schemaOf(problemSchema) } } };
 }

@@ -2,6 +2,12 @@
 import type { JsonValue } from '@guardloop/core';
 import { z } from 'zod';
 
+/**
+ * Schemas that the description names. A registry of our own: names in zod's global one would be those of the whole program, and another schema
+ * of the same name, or this package loaded twice, would be a fault.
+ */
+export const named = z.registry<{ readonly id: string }>();
+
 /** What is read as JSON is JSON. */
 const anyJson = z.custom<JsonValue>((value) => value !== undefined);
 
@@ -51,13 +57,13 @@ export const startSchema = z
     /** `abandon`: ends an earlier run of the session that waits for people. Left out: this run waits for that one. */
     unfinished: z.literal('abandon').optional(),
   })
-  .meta({ id: 'StartRun' });
+  .register(named, { id: 'StartRun' });
 const reasonText = z
   .string()
   .min(1)
   .max(500)
   .regex(/^[ -~\u00a0-\uffff]*$/);
-export const cancelSchema = z.strictObject({ reason: reasonText.optional() }).meta({ id: 'CancelRun' });
+export const cancelSchema = z.strictObject({ reason: reasonText.optional() }).register(named, { id: 'CancelRun' });
 
 const jsonObject = z.record(z.string(), anyJson);
 const standing = { approve: z.literal('standing'), when: jsonObject.optional() };
@@ -74,9 +80,9 @@ export const decisionSchema = z
     ],
     { error: "'approve', { approve: 'standing', when?, forMs? or expiresAt? }, { reject: words }, { edit: input } or { result }" },
   )
-  .meta({ id: 'Decision' });
+  .register(named, { id: 'Decision' });
 /** `digest` is that of the approval as the person saw it. Who decides is who calls. */
-export const decideSchema = z.strictObject({ decision: decisionSchema, digest: digestSchema }).meta({ id: 'Decide' });
+export const decideSchema = z.strictObject({ decision: decisionSchema, digest: digestSchema }).register(named, { id: 'Decide' });
 
 const limitSchema = z.coerce.number().int().min(1).max(200).optional();
 const pageQuery = { limit: limitSchema, after: z.string().min(1).max(2_000).optional(), scope: z.enum(['own', 'tenant']).optional() };
@@ -115,7 +121,7 @@ export const outcomeSchema = z
     limit: z.string().optional(),
     error: z.object({ code: z.string(), message: z.string() }).optional(),
   })
-  .meta({ id: 'RunOutcome' });
+  .register(named, { id: 'RunOutcome' });
 export const runSchema = z
   .object({
     id: z.string(),
@@ -132,7 +138,7 @@ export const runSchema = z
     owner: z.string().optional(),
     trouble: z.object({ code: z.string(), message: z.string(), choices: z.array(z.string()) }).optional(),
   })
-  .meta({ id: 'Run' });
+  .register(named, { id: 'Run' });
 export const approvalSchema = z
   .object({
     id: z.string(),
@@ -155,10 +161,10 @@ export const approvalSchema = z
     decidedAt: time.optional(),
     owner: z.string().optional(),
   })
-  .meta({ id: 'Approval' });
+  .register(named, { id: 'Approval' });
 export const decidedSchema = z
   .object({ outcome: z.enum(['recorded', 'already', 'late', 'altered']), same: z.boolean().optional(), approval: approvalSchema })
-  .meta({ id: 'Decided' });
+  .register(named, { id: 'Decided' });
 export const waitingAnswerSchema = z
   .object({
     id: z.string(),
@@ -167,7 +173,7 @@ export const waitingAnswerSchema = z
     reasoning: z.string(),
     calls: z.array(z.object({ name: z.string(), input: anyJson.optional() })),
   })
-  .meta({ id: 'WaitingAnswer' });
+  .register(named, { id: 'WaitingAnswer' });
 export const sessionSchema = z
   .object({
     id: z.string(),
@@ -180,8 +186,9 @@ export const sessionSchema = z
     expiresAt: time.optional(),
     owner: z.string().optional(),
   })
-  .meta({ id: 'Session' });
-const pageOf = <T extends z.ZodType>(items: T, id: string) => z.object({ items: z.array(items), next: z.string().optional() }).meta({ id });
+  .register(named, { id: 'Session' });
+const pageOf = <T extends z.ZodType>(items: T, id: string) =>
+  z.object({ items: z.array(items), next: z.string().optional() }).register(named, { id });
 export const runsPageSchema = pageOf(runSchema, 'RunsPage');
 export const approvalsPageSchema = pageOf(approvalSchema, 'ApprovalsPage');
 export const sessionsPageSchema = pageOf(sessionSchema, 'SessionsPage');
@@ -196,7 +203,7 @@ export const problemSchema = z
     why: z.enum(['void', 'expired']).optional(),
     approval: approvalSchema.optional(),
   })
-  .meta({ id: 'Problem' });
+  .register(named, { id: 'Problem' });
 
 // ------------------------------------------------------------------------------------------------ the stream
 /** What a stream shows: the name of the server-sent event is its `type`, its id the number to go on from. */
@@ -245,6 +252,6 @@ export const clientEventSchema = z
     }),
     z.object({ type: z.literal('run.end'), run: z.string(), outcome: outcomeSchema }),
   ])
-  .meta({ id: 'ClientEvent' });
+  .register(named, { id: 'ClientEvent' });
 
 export type StartBody = z.output<typeof startSchema>;

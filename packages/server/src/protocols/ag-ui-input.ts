@@ -4,7 +4,7 @@ import type { Decision, JsonValue, RunInput } from '@guardloop/core';
 import { z } from 'zod';
 import { Problem } from '../problem.js';
 import { jsonIn } from '../read-body.js';
-import { inputSchema, nameSchema } from '../schemas.js';
+import { inputSchema, named, nameSchema } from '../schemas.js';
 import type { FrontEndAnswer } from './answers.js';
 import { readSeenId } from './answers.js';
 import { mostParts } from './turns.js';
@@ -36,7 +36,7 @@ export const runAgentInputSchema = z
     messages: z.array(messageSchema),
     resume: z.array(resumeSchema).min(1).max(mostAnswers).optional(),
   })
-  .meta({ id: 'AgUiRunAgentInput' });
+  .register(named, { id: 'AgUiRunAgentInput' });
 export type RunAgentInput = z.output<typeof runAgentInputSchema>;
 
 const endOfMessages = 'at the end a message of the user, or results of tools that the front end runs';

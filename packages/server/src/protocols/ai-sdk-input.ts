@@ -3,7 +3,7 @@
 import type { JsonValue, RunInput } from '@guardloop/core';
 import { z } from 'zod';
 import { Problem } from '../problem.js';
-import { inputSchema, nameSchema } from '../schemas.js';
+import { inputSchema, named, nameSchema } from '../schemas.js';
 import type { FrontEndAnswer } from './answers.js';
 import { readSeenId } from './answers.js';
 import { mostParts } from './turns.js';
@@ -31,7 +31,7 @@ export const chatRequestSchema = z
     trigger: z.enum(['submit-message', 'regenerate-message']).optional(),
     messageId: z.string().optional(),
   })
-  .meta({ id: 'AiSdkChatRequest' });
+  .register(named, { id: 'AiSdkChatRequest' });
 export type ChatRequest = z.output<typeof chatRequestSchema>;
 
 const misfit = (expected: string): Problem => new Problem('bad-body', { errors: [{ path: 'messages', expected }] });
