@@ -47,13 +47,13 @@ export interface PostgresServer {
   remove(): Promise<void>;
 }
 
-interface Account {
+export interface Account {
   readonly uid: number;
   readonly gid: number;
 }
 
 /** PostgreSQL refuses to run as root. */
-function accountToUse(): Account | undefined {
+export function accountToUse(): Account | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const lines = readFileSync('/etc/passwd', 'utf8').split('\n');
   const line = lines.find((each) => each.startsWith('postgres:')) ?? lines.find((each) => each.startsWith('nobody:'));

@@ -2,6 +2,7 @@ import type { AttributedDecision, Decision, RunEvent, RunInput, RunResult, RunSt
 import { endUnfinished, GuardloopError, resume, stream } from '@guardloop/core';
 import type { ApprovalRecord, RunChange, RunRecord, SessionRecord, Store } from '@guardloop/store';
 import type { Registered } from './agents.js';
+import { approvalsOfRun } from './approvals-of-run.js';
 import { countEntries } from './count-entries.js';
 import type { Advanced, Engine } from './engine.js';
 import { HeldObservers } from './held-observers.js';
@@ -279,7 +280,7 @@ export class ActiveRun {
   }
 
   private decided(): Promise<readonly ApprovalRecord[]> {
-    return this.place.store.approvals.list({ run: this.id, state: 'decided', limit: 1_000 }).then(({ items }) => items);
+    return approvalsOfRun(this.place.store, this.id, 'decided').then(({ items }) => items);
   }
 
   /** What a result means for the record; decisions that came meanwhile are taken up by the next claim. */

@@ -143,7 +143,7 @@ async function startWorker(settings: DbosSettings, work: EngineWork): Promise<En
     concurrency: work.concurrency,
     leaseMs: work.leaseMs,
     free: () => places?.free ?? 0,
-    take: AsyncResource.bind(async (run: string) => places?.take(run) ?? { status: 'nothing' }),
+    take: AsyncResource.bind(async () => places?.take() ?? { status: 'nothing' }),
   });
   const opened = openPlaces(work, settings.lookMs ?? lookInterval(work.leaseMs));
   places = opened;

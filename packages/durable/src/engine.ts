@@ -31,8 +31,8 @@ export interface EngineWork {
   /** After this a worker that does not answer counts as dead, milliseconds. */
   readonly leaseMs: number;
   /**
-   * Claims a run (this one, or the one that is due first) and takes it on until it ends, asks, or is lost to another worker. Never rejects.
-   * Renews the lease meanwhile. `onClaimed` is called once it has one.
+   * Claims the run that is due first and takes it on until it ends, asks, or is lost to another worker. With `run` that one, though others
+   * may be due before it. Never rejects. Renews the lease meanwhile. `onClaimed` is called once it has one.
    */
   advance(run?: string, onClaimed?: () => void): Promise<Advanced>;
 }

@@ -63,12 +63,12 @@ const open = (made: ReturnType<typeof world>, everyMs = 60_000) => {
 const until = (condition: () => boolean) => vi.waitFor(() => expect(condition()).toBe(true), { timeout: 15_000, interval: 5 });
 
 describe('places', () => {
-  it('advances a run that it is told of, and says how far it came', async () => {
+  it('advances a run when it is told of one, and says how far it came', async () => {
     const made = world();
     const opened = open(made);
     await opened.look();
     made.due.push('r1');
-    const taken = opened.take('r1');
+    const taken = opened.take();
     await until(() => made.running.has('r1'));
     expect(opened.free).toBe(1);
     made.end('r1');
@@ -76,12 +76,24 @@ describe('places', () => {
     expect(opened.free).toBe(2);
   });
 
+  it('takes what is due first by the order of the store, in whichever order it is told', async () => {
+    const made = world({ concurrency: 8, limit: 2 });
+    const opened = open(made);
+    await opened.look();
+    made.due.push('high', 'middle', 'low');
+    for (let kicks = 0; kicks < 3; kicks += 1) void opened.take();
+    await until(() => made.running.size === 2);
+    expect(made.order).toEqual(['high', 'middle']);
+    made.end('high');
+    await until(() => made.running.has('low'));
+  });
+
   it('never advances more runs than it has places, and takes what it had to leave when one is free', async () => {
     const made = world({ concurrency: 2 });
     const opened = open(made);
     await opened.look();
     made.due.push('r1', 'r2', 'r3', 'r4');
-    const taken = made.due.slice().map((id) => opened.take(id));
+    const taken = made.due.slice().map(() => opened.take());
     await until(() => made.running.size === 2);
     expect(await taken[3]).toEqual({ status: 'nothing' });
     for (const id of ['r1', 'r2', 'r3', 'r4']) {
@@ -98,7 +110,7 @@ describe('places', () => {
     const opened = open(made);
     await opened.look();
     made.due.push('r1', 'r2', 'r3', 'r4', 'r5');
-    for (const id of made.due.slice()) void opened.take(id);
+    for (const _ of made.due.slice()) void opened.take();
     await until(() => made.running.size === 2);
     made.end('r1');
     made.end('r2');
@@ -166,7 +178,7 @@ describe('places', () => {
     const stopped = opened.stop().then(() => {
       isStopped = true;
     });
-    expect(await opened.take('r2')).toEqual({ status: 'nothing' });
+    expect(await opened.take()).toEqual({ status: 'nothing' });
     await opened.look();
     expect(isStopped).toBe(false);
     made.end('r1');

@@ -1,15 +1,16 @@
 // The places of a worker: how many runs it advances at once, and which comes next when one is free.
 import type { Advanced, EngineWork } from './engine.js';
 
-/** What an engine puts kicks into. The store's claim decides what is taken; places only say when to try. */
+/** What an engine puts kicks into. The store's claim decides which run is taken; places only say when to try. */
 export interface Places {
   /** Places that are free now; 0 after `stop`. */
   readonly free: number;
   /**
-   * Advances this run in a free place. `nothing` at once if none is free, or if it cannot be claimed now: what is due is looked for again
-   * when a run of this worker has ended, and at the next look. Never rejects.
+   * For a kick: advances in a free place the run that is due first. That need not be the one of the kick, which would overtake those that
+   * are due before it. `nothing` at once if no place is free, or if nothing can be claimed now: what is due is looked for again when a run
+   * of this worker has ended, and at the next look. Never rejects.
    */
-  take(run: string): Promise<Advanced>;
+  take(): Promise<Advanced>;
   /**
    * Takes what is due while places are free, in the store's order. Settles when they are filled or nothing more can be taken; never
    * rejects.
@@ -37,8 +38,8 @@ export function openPlaces(work: EngineWork, everyMs: number): Places {
     hasMissed = true;
   };
 
-  const occupy = (run?: string, onClaimed?: () => void): Promise<Advanced> => {
-    const advancing = work.advance(run, onClaimed);
+  const occupy = (onClaimed?: () => void): Promise<Advanced> => {
+    const advancing = work.advance(undefined, onClaimed);
     underWay.add(advancing);
     void advancing.then(({ status }) => {
       underWay.delete(advancing);
@@ -60,7 +61,7 @@ export function openPlaces(work: EngineWork, everyMs: number): Places {
   /** Whether a place has got the run that is due first. */
   const tryOne = (): Promise<boolean> =>
     new Promise((resolve) => {
-      void occupy(undefined, () => resolve(true)).then(({ status }) => resolve(status !== 'nothing'));
+      void occupy(() => resolve(true)).then(({ status }) => resolve(status !== 'nothing'));
     });
   const fill = async (): Promise<void> => {
     if (countFree() === 0) return;
@@ -91,8 +92,8 @@ export function openPlaces(work: EngineWork, everyMs: number): Places {
     get free() {
       return countFree();
     },
-    async take(run) {
-      const advanced: Advanced = countFree() > 0 ? await occupy(run) : { status: 'nothing' };
+    async take() {
+      const advanced: Advanced = countFree() > 0 ? await occupy() : { status: 'nothing' };
       if (advanced.status === 'nothing') miss();
       return advanced;
     },

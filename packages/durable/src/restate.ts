@@ -158,7 +158,7 @@ export function restateEngine(options: RestateOptions): Engine {
 async function startWorker(settings: RestateSettings, work: EngineWork): Promise<EngineWorker> {
   let places: Places | undefined;
   const services = work.queues.map(({ queue }) => serviceName(settings.service, queue));
-  const listening = await listen(settings, services, async (run) => places?.take(run) ?? { status: 'nothing' });
+  const listening = await listen(settings, services, async () => places?.take() ?? { status: 'nothing' });
   const { adminUrl, headers, host } = settings;
   let unregister: () => void = () => undefined;
   try {

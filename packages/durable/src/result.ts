@@ -1,5 +1,6 @@
 import type { LogEvent, RunEndEvent } from '@guardloop/core';
 import type { RunRecord, Store } from '@guardloop/store';
+import { approvalsOfRun } from './approvals-of-run.js';
 import { Changes } from './changes.js';
 import { OptionReader } from './read-options.js';
 import { runInfo } from './run-info.js';
@@ -41,7 +42,7 @@ async function resultNow(store: Store, record: RunRecord): Promise<DurableResult
   const events = eventsOf(record.id, log.events);
   const base = { run, log, events };
   if (state === 'waiting') {
-    const { items } = await store.approvals.list({ run: record.id, state: 'open', limit: 1_000 });
+    const { items } = await approvalsOfRun(store, record.id, 'open');
     return { ...base, status: 'interrupted', approvals: items };
   }
   const end = events.findLast((event): event is RunEndEvent => event.type === 'run.end' && event.run === record.id);

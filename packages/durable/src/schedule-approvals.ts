@@ -1,11 +1,12 @@
 import type { Store } from '@guardloop/store';
+import { approvalsOfRun } from './approvals-of-run.js';
 import type { ApprovalTimes } from './types.js';
 
 /** Sets the times of the questions that a run asks now, where they have none yet. */
 export async function scheduleApprovals(store: Store, run: string, times: ApprovalTimes | undefined): Promise<void> {
   const { remindAfterMs, expireAfterMs } = times ?? {};
   if (remindAfterMs === undefined && expireAfterMs === undefined) return;
-  const { items } = await store.approvals.list({ run, state: 'open', limit: 1_000 });
+  const { items } = await approvalsOfRun(store, run, 'open');
   for (const { id, requestedAt, remindAt, expiresAt } of items) {
     // One that is put before people anew keeps its end, and has no reminder left.
     const isNew = remindAt === undefined && expiresAt === undefined;

@@ -25,14 +25,25 @@ function nameOf(text: string): string | undefined {
   return name;
 }
 
+/** How a pool is used. */
+export interface PoolUse {
+  readonly isPrepared: boolean;
+  /** How long a transaction may stand still, milliseconds, where the connection itself does not say so. */
+  readonly idleMs?: number | undefined;
+}
+
 /** A pool as Kysely wants it. Losing a connection never ends the process. */
-export function kyselyPool(pool: Pool, { isPrepared }: { readonly isPrepared: boolean }): PostgresPool {
+export function kyselyPool(pool: Pool, { isPrepared, idleMs }: PoolUse): PostgresPool {
+  const begin = idleMs === undefined ? 'begin' : `begin; set local idle_in_transaction_session_timeout = ${idleMs}`;
   const clients = new WeakMap<PoolClient, PostgresPoolClient>();
   const wrap = (client: PoolClient): PostgresPoolClient => {
     // The pool listens only while a client is idle; a query that is under way is told by itself.
     client.on('error', () => {});
-    const query = async (text: string, values: readonly unknown[]) =>
-      client.query({ text, values: values as unknown[], types: numbers, ...(isPrepared ? named(text) : {}) });
+    const query = async (text: string, values: readonly unknown[]) => {
+      if (text !== 'begin') return client.query({ text, values: values as unknown[], types: numbers, ...(isPrepared ? named(text) : {}) });
+      await client.query(begin);
+      return { command: 'BEGIN', rowCount: null, rows: [] };
+    };
     return {
       query: query as unknown as PostgresPoolClient['query'],
       release: (discard?: boolean) => client.release(discard),

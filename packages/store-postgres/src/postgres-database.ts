@@ -14,6 +14,8 @@ export interface PostgresDatabaseOptions {
   readonly ownsPool: boolean;
   readonly schema: string;
   readonly isPrepared: boolean;
+  /** As of `PoolUse`. */
+  readonly idleMs: number | undefined;
   /** How long a server that is away is waited for, milliseconds in all. */
   readonly patienceMs: number;
   readonly pollMs: number;
@@ -26,11 +28,11 @@ const now = sql<number>`(extract(epoch from clock_timestamp()) * 1000)::bigint`;
 
 /** The database of one store. */
 export function postgresDatabase(options: PostgresDatabaseOptions): SqlDatabase {
-  const { pool, schema, isPrepared, pollMs } = options;
+  const { pool, schema, isPrepared, idleMs, pollMs } = options;
   // An idle connection that is lost is told here; nobody waits for it.
   const ignore = (): void => {};
   pool.on('error', ignore);
-  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: kyselyPool(pool, { isPrepared }) }) }).withSchema(schema);
+  const db = new Kysely<Tables>({ dialect: new PostgresDialect({ pool: kyselyPool(pool, { isPrepared, idleMs }) }) }).withSchema(schema);
   const transactions = new Transactions(db, options);
   const watching = new PostgresWatching(pool, { schema, pollMs });
   return {

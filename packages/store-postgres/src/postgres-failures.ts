@@ -10,11 +10,23 @@ const lost =
   /^(Connection terminated|Client has encountered a connection error|timeout exceeded when trying to connect|Client was closed|Postgres connection has been discarded)/;
 
 /**
+ * A pooler stands between that gives each transaction another connection, or refuses what a connection asks for at its start (which it tells
+ * as a fault of the protocol): no such prepared statement, or one that is there already.
+ */
+function isOfPooler(thrown: unknown): boolean {
+  const code = codeOf(thrown);
+  return (
+    /^(26000|42P05)$/.test(code) || (code === '08P01' && thrown instanceof Error && /^unsupported startup parameter/.test(thrown.message))
+  );
+}
+
+/**
  * The server could not be reached, or the connection was lost: SQLSTATE classes 08 and 57P, too many connections, a transaction that stood
  * still for too long, and those of the socket.
  */
 export function isAway(thrown: unknown): boolean {
   const code = codeOf(thrown);
+  if (isOfPooler(thrown)) return false;
   if (/^(08|57P|53300$|25P03$)/.test(code)) return true;
   if (/^(ECONN|EPIPE|EHOST|ENET|ETIMEDOUT|EAI_AGAIN|ENOENT$)/.test(code)) return true;
   if (thrown instanceof AggregateError) return thrown.errors.every(isAway);
@@ -47,6 +59,11 @@ export function postgresFailure(
     );
   if (isAway(thrown))
     return fail(`could not be reached for ${patienceMs} ms. Nothing was stored. Look at the server and at the connection string.`, true);
+  if (isOfPooler(thrown))
+    return fail(
+      'is behind a pooler that gives each transaction another connection. Nothing was stored. Give postgresStore `prepared: false`, or the address of the server itself.',
+      false,
+    );
   if (/^(53100|53200)$/.test(code))
     return fail('has no room: its disk or its memory is full. Nothing was stored. Make room, then go on.', true);
   if (code === '25006') return fail('is read-only: a standby, or set so. Nothing was stored. Connect to the primary.', true);

@@ -16,7 +16,10 @@ interface SharedOptions extends SqlStoreOptions {
    * Default 1,000.
    */
   readonly pollMs?: number | undefined;
-  /** Whether statements are prepared. Default true; false behind a pooler that gives each transaction another connection. */
+  /**
+   * Whether statements are prepared. Default true; false behind a pooler that gives each transaction another connection (PgBouncer in
+   * transaction mode). Notifications do not come through one: who watches looks each `pollMs`.
+   */
   readonly prepared?: boolean | undefined;
 }
 /** Options of {@link postgresStore}. */
@@ -75,26 +78,33 @@ export function postgresStore(options: PostgresStoreOptions): Store {
   checkTimers(where, { patienceMs }, 0);
   checkTimers(where, { pollMs }, 1);
   checkWholeNumber(where, { connections }, 1);
-  const pool = given ?? ownPool({ connectionString, connections, patienceMs });
-  return sqlStore(postgresDatabase({ pool, ownsPool: given === undefined, schema, isPrepared: prepared, patienceMs, pollMs }), rest);
+  const ownsPool = given === undefined;
+  const pool = given ?? ownPool({ connectionString, connections, patienceMs, isPrepared: prepared });
+  const use = { isPrepared: prepared, idleMs: ownsPool && !prepared ? idleMs : undefined };
+  return sqlStore(postgresDatabase({ pool, ownsPool, schema, ...use, patienceMs, pollMs }), rest);
 }
+
+/** How long a transaction may stand still: a process that was frozen in one must not hold up those who take its runs over. */
+const idleMs = 5_000;
 
 function ownPool({
   connectionString,
   connections,
   patienceMs,
+  isPrepared,
 }: {
   readonly connectionString: string | undefined;
   readonly connections: number;
   readonly patienceMs: number;
+  readonly isPrepared: boolean;
 }): Pool {
   return new Pool({
     connectionString,
     max: connections,
     connectionTimeoutMillis: Math.max(1_000, patienceMs),
     keepAlive: true,
-    // A process that was frozen in a transaction must not hold up those who take its runs over.
-    idle_in_transaction_session_timeout: 5_000,
+    // A pooler refuses connections with a parameter that it does not know: behind one each transaction says it for itself.
+    ...(isPrepared ? { idle_in_transaction_session_timeout: idleMs } : {}),
     keepAliveInitialDelayMillis: 10_000,
     allowExitOnIdle: true,
     fallback_application_name: 'guardloop',

@@ -14,7 +14,8 @@ interface ListeningClient extends ClientBase {
 }
 
 /**
- * Own changes are told at once, those of others by LISTEN and NOTIFY, and now and then everything is told, in case a notification was lost.
+ * Own changes are told at once, those of others by LISTEN and NOTIFY, and now and then everything is told, in case a notification was lost;
+ * more often where none come, as behind a pooler.
  */
 export class PostgresWatching implements Watching {
   readonly #watchers = new Watchers();
@@ -43,6 +44,7 @@ export class PostgresWatching implements Watching {
       channel: this.#channel,
       pollMs: this.options.pollMs,
       hear: (payload) => this.#hear(payload),
+      ring: () => this.#notify([JSON.stringify([this.#writer])]),
     });
     return () => {
       leave();
@@ -73,14 +75,18 @@ export class PostgresWatching implements Watching {
     while (this.#unsent.size > 0) {
       const notices = [...this.#unsent].map((session) => this.#notice(session));
       this.#unsent = new Set();
-      try {
-        await this.pool.query('select pg_notify($1, notice) from unnest($2::text[]) as notice', [this.#channel, notices]);
-      } catch {
-        // Others find the changes when they look.
-      }
+      await this.#notify(notices);
       await pause(noticeMs);
     }
     this.#sending = undefined;
+  }
+
+  async #notify(notices: readonly string[]): Promise<void> {
+    try {
+      await this.pool.query('select pg_notify($1, notice) from unnest($2::text[]) as notice', [this.#channel, notices]);
+    } catch {
+      // Others find the changes when they look.
+    }
   }
 
   #notice(session: string | undefined): string {
@@ -103,11 +109,17 @@ interface ListeningOptions {
   readonly pollMs: number;
   /** A payload; undefined where some may have been missed. */
   hear(payload: string | undefined): void;
+  /** Notifies all who listen, over another connection. Never rejects. */
+  ring(): Promise<void>;
 }
 
-/** A connection of its own that listens, and comes back when it is lost. */
+/**
+ * A connection of its own that listens, and comes back when it is lost. It counts as listening once it has heard something: a pooler that
+ * gives each transaction another connection takes `listen`, and lets nothing through.
+ */
 class Listening {
   #client: ListeningClient | undefined;
+  #hasHeard = false;
   #isStopped = false;
   #looks = 0;
   readonly #timer: ReturnType<typeof setInterval>;
@@ -135,7 +147,7 @@ class Listening {
     if (this.#client === undefined) {
       this.options.hear(undefined);
       this.#connecting ??= this.#connect();
-    } else if (this.#looks % looksLeftOut === 0) this.options.hear(undefined);
+    } else if (!this.#hasHeard || this.#looks % looksLeftOut === 0) this.options.hear(undefined);
   }
 
   async #connect(): Promise<void> {
@@ -149,12 +161,18 @@ class Listening {
     };
     client.on('error', lose);
     client.on('end', lose);
-    client.on('notification', ({ payload }) => this.options.hear(payload ?? ''));
+    client.on('notification', ({ payload }) => {
+      this.#hasHeard = true;
+      this.options.hear(payload ?? '');
+    });
     try {
       await client.connect();
       await client.query(`listen "${this.options.channel.replaceAll('"', '""')}"`);
       this.#client = client;
+      // What comes while it sends something itself, comes through a pooler too.
+      this.#hasHeard = false;
       this.options.hear(undefined);
+      void this.options.ring();
     } catch {
       // The next look tries again.
       await client.end().catch(() => {});

@@ -26,14 +26,14 @@ function inTurn<T>(act: () => Promise<T>): Promise<T> {
 const keyOf = ({ databaseUrl, schema, application }: DbosSettings): string => JSON.stringify([databaseUrl, schema, application]);
 
 /** The body of the one workflow: rings at the worker of this process that has most room. All that counts is in the store. */
-async function advance(run: string, queue: string): Promise<void> {
+async function advance(_run: string, queue: string): Promise<void> {
   const here = launch;
   const id = DBOS.workflowID;
   if (here === undefined || id === undefined) return;
   here.active.add(id);
   try {
     const [member] = [...here.members].filter(({ queues }) => queues.includes(queue)).sort((a, b) => b.free() - a.free());
-    await member?.take(run);
+    await member?.take();
   } finally {
     here.active.delete(id);
   }

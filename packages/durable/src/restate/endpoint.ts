@@ -40,8 +40,8 @@ function kickService(name: string, settings: RestateSettings, take: Places['take
   return object({
     name,
     handlers: {
-      advance: handlers.object.shared(async (context: ObjectSharedContext, _version: number): Promise<void> => {
-        await take(context.key);
+      advance: handlers.object.shared(async (_context: ObjectSharedContext, _version: number): Promise<void> => {
+        await take();
       }),
     },
     options: {
@@ -66,9 +66,9 @@ export interface Listening {
 export async function listen(settings: RestateSettings, services: readonly string[], take: Places['take']): Promise<Listening> {
   provideResolvers();
   let isRefusing = false;
-  const takeUnlessStopping: Places['take'] = (run) => {
+  const takeUnlessStopping: Places['take'] = () => {
     if (isRefusing) throw new Error('This worker stops. Another one is to be told.');
-    return take(run);
+    return take();
   };
   const sessions = new Set<ServerHttp2Session>();
   const server = createServer(
