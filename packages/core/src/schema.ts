@@ -3,6 +3,7 @@ import type { JsonObject } from './model/types.js';
 import { absentNulls } from './schema/absent-nulls.js';
 import type { CompiledSchema, Parsed, SchemaIssue } from './schema/compiled.js';
 import { copySchema } from './schema/copy-schema.js';
+import { withoutFlaggedPatterns } from './schema/flagged-patterns.js';
 import { JsonSchemaChecker } from './schema/json-schema.js';
 import { isObject } from './schema/json-schema-node.js';
 import { rawIssue } from './schema/raw-input.js';
@@ -81,10 +82,8 @@ function compileZod(schema: ZodNode, owner: string): CompiledSchema {
   }
   const { jsonSchema } = (schema as unknown as { readonly '~standard': StandardProperties })['~standard'] ?? {};
   if (typeof jsonSchema?.input !== 'function') return convertLater(schema, owner);
-  return fromZodJson(
-    schema,
-    convert(() => (jsonSchema.input as Convert)({ target: 'draft-2020-12' }), owner),
-  );
+  const json = convert(() => (jsonSchema.input as Convert)({ target: 'draft-2020-12' }), owner);
+  return fromZodJson(schema, withoutFlaggedPatterns(json, schema));
 }
 
 function whole(json: JsonObject, parse: CompiledSchema['parse']): CompiledSchema {
@@ -130,7 +129,8 @@ function convertLater(schema: ZodNode, owner: string): CompiledSchema {
     throw new GuardloopError('INTERNAL', `${owner} was read before it was ready.`);
   };
   const conversion = import('zod/v4/core').then(({ toJSONSchema }) => {
-    json = convert(() => toJSONSchema(schema as unknown as Parameters<typeof toJSONSchema>[0], { io: 'input' }), owner);
+    const made = convert(() => toJSONSchema(schema as unknown as Parameters<typeof toJSONSchema>[0], { io: 'input' }), owner);
+    json = withoutFlaggedPatterns(made, schema);
   });
   pending.add(conversion);
   conversion.then(

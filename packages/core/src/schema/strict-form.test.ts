@@ -62,6 +62,34 @@ describe('the form in which every field is required', () => {
     ],
     ['a pattern', z.string().regex(/^a+$/), { type: 'string', pattern: '^a+$' }],
     ['a pattern that looks around, in words', z.string().regex(/^a(?=b)/), { type: 'string', description: '(pattern: "^a(?=b)")' }],
+    [
+      'a pattern with a flag that JSON Schema does not have, in words',
+      z
+        .string()
+        .regex(/^[a-f]+$/i)
+        .describe('A color.'),
+      { type: 'string', description: 'A color. (pattern: /^[a-f]+$/i)' },
+    ],
+    ['a flag that changes nothing', z.string().regex(/^a+$/gu), { type: 'string', pattern: '^a+$' }],
+    [
+      'a pattern with a flag behind a transform',
+      z.string().regex(/x/is).transform(Number),
+      { type: 'string', description: '(pattern: /x/is)' },
+    ],
+    [
+      'two patterns of which one has a flag, in words',
+      z.string().regex(/a/i).regex(/b/),
+      { type: 'string', description: '(pattern: /a/i) (pattern: "b")' },
+    ],
+    [
+      'fields that are named like keywords beside a pattern with a flag',
+      z.object({ pattern: z.string().regex(/p/i), description: z.string(), default: z.string().regex(/d/i) }),
+      closed({
+        pattern: { type: 'string', description: '(pattern: /p/i)' },
+        description: { type: 'string' },
+        default: { type: 'string', description: '(pattern: /d/i)' },
+      }),
+    ],
     ['several patterns, in words', z.string().regex(/a/).regex(/b/), { type: 'string', description: '(pattern: "a", pattern: "b")' }],
     ['a known format', z.iso.datetime(), { type: 'string', format: 'date-time' }],
     ['another format, in words', z.url(), { type: 'string', description: '(format: "uri")' }],

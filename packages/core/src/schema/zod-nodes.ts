@@ -132,3 +132,19 @@ export function functionsIn(root: ZodNode): 'none' | 'checks' | 'transforms' | '
   }
   return most;
 }
+
+/** The regular expressions that texts of a schema are held to. */
+export function regexesIn(root: ZodNode): readonly RegExp[] {
+  const seen = new Set<unknown>();
+  const waiting: unknown[] = [root];
+  const found: RegExp[] = [];
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    if (seen.has(node) || !isZodNode(node)) continue;
+    seen.add(node);
+    const { def } = node._zod;
+    const patterns = [def.pattern, ...(def.checks ?? []).map((check) => (check as ZodNode)._zod?.def?.pattern)];
+    for (const pattern of patterns) if (pattern instanceof RegExp) found.push(pattern);
+    waiting.push(...children(node, '').map((field) => field.node));
+  }
+  return found;
+}
