@@ -28,7 +28,9 @@ type Fields = Record<string, unknown>;
 /**
  * Puts calls together from their pieces. The API keys them by `index`; servers that imitate it reuse, skip or leave out indexes and ids.
  * So a non-empty id that is new opens a call whatever its index; without one, a piece belongs to the last call of its index (or the last
- * call). A piece that names a tool opens a call where the call that it would belong to is named already and cannot go on.
+ * call). A piece that names a tool opens a call where the call that it would belong to is named already and cannot go on. A piece of
+ * arguments that names none goes on with a named call that is not whole, though its id (with the same index) or its index (without an id) is
+ * new: some servers make one up for every piece.
  */
 export class CallAssembly {
   readonly #calls: OpenCall[] = [];
@@ -55,8 +57,11 @@ export class CallAssembly {
     return pieces;
   }
 
-  /** The calls in order of first appearance. */
+  /** The calls in order of first appearance. Throws where arguments belong to no tool and may be those of a call that came without any. */
   all(): readonly AssembledCall[] {
+    const isLost = this.#calls.some(({ name, input }) => name === '' && input.trim() !== '');
+    if (isLost && this.#calls.some(({ name, input }) => name !== '' && input.trim() === ''))
+      throw this.#unsupported('The answer holds arguments that belong to none of its calls');
     return this.#calls.map(({ id, name, input, pieces, extensions }) => ({
       id,
       name,
@@ -71,10 +76,14 @@ export class CallAssembly {
     const name = textOf(recordOf(delta.function)?.name);
     const isAt = (call: OpenCall): boolean => index === undefined || call.index === undefined || call.index === index;
     const same = id === '' ? undefined : this.#calls.findLast((call) => call.id === id && isAt(call));
-    const call = same ?? (index === undefined ? this.#calls.at(-1) : this.#calls.findLast((other) => other.index === index));
-    if (call === undefined || (id !== '' && call.id !== '' && call.id !== id)) return this.#open(id, index);
+    const last = this.#calls.at(-1);
+    const call = same ?? (index === undefined ? last : this.#calls.findLast((other) => other.index === index));
+    const text = inputText(delta);
+    const isRest = (open: OpenCall): boolean => name === '' && text !== '' && open.name !== '' && !isWhole(open.input);
+    if (call === undefined) return last !== undefined && id === '' && isRest(last) ? last : this.#open(id, index);
+    if (id !== '' && call.id !== '' && call.id !== id) return isRest(call) ? call : this.#open(id, index);
     const isNamedAgain = name !== '' && call.name !== '';
-    const goesOn = !isNamedAgain || ((index !== undefined || !touched.has(call)) && canGoOn(call, name, inputText(delta)));
+    const goesOn = !isNamedAgain || ((index !== undefined || !touched.has(call)) && canGoOn(call, name, text));
     return goesOn ? call : this.#open(id, index);
   }
 
@@ -109,10 +118,15 @@ function canGoOn(call: OpenCall, name: string, text: string): boolean {
 }
 
 /**
- * The arguments where a server sends all of them so far with every piece, or sends the whole once more at the end (vercel/ai#12052). Read so
- * only where the pieces that follow one another cannot even be the beginning of JSON: a server's own pieces are never taken apart.
+ * The arguments where a server sends all of them so far with every piece, sends the whole once more at the end (vercel/ai#12052), or begins
+ * with an empty object before their pieces. Read so only where the pieces that follow one another cannot even be the beginning of JSON: a
+ * server's own pieces are never taken apart.
  */
-function repeatedInput(pieces: readonly string[]): string | undefined {
+function repeatedInput(given: readonly string[]): string | undefined {
+  const hasOpening = given[0]?.trim() === '{}';
+  const pieces = hasOpening ? given.slice(1) : given;
+  const rest = pieces.join('');
+  if (hasOpening && isWhole(rest)) return rest;
   let input = '';
   let isRepeated = false;
   for (const piece of pieces) {

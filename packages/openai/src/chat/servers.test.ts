@@ -127,12 +127,35 @@ describe('what servers make of calls', () => {
   test.each<[string, readonly string[]]>([
     ['all of them so far with every piece', ['{', '{"ci', '{"city":"P', '{"city":"P"}']],
     ['all of them once more at the end', ['{"city":', '"P"}', '{"city":"P"}']],
+    ['an empty object and then their pieces', ['{}', '{"city":', '"P"}']],
+    ['an empty object and then all of them so far', ['{}', '{"ci', '{"city":"P"}']],
     ['the whole, twice', ['{"city":"P"}', '{"city":"P"}']],
   ])('arguments that are told as %s are read', async (_name, pieces) => {
     const frames = pieces.map((text, index) => calls(index === 0 ? call({}, text) : { index: 0, function: { arguments: text } }));
     const answer = await whole([...frames, finish('tool_calls'), done]);
     expect(answer.calls).toEqual(paris);
     expect(answer.end?.native).toMatchObject({ tool_calls: [{ function: { arguments: '{"city":"P"}' } }] });
+  });
+
+  test.each<[string, (at: number) => object]>([
+    ['a new id', (at) => ({ index: 0, id: `piece${at}` })],
+    ['a new index', (at) => ({ index: at })],
+    ['a new id and no index', (at) => ({ id: `piece${at}` })],
+  ])('S040: pieces of one call that each come with %s are one call, and never a call without its arguments', async (_name, keys) => {
+    for (const opening of ['', '{"ci']) {
+      const pieces = '{"city":"P"}'.slice(opening.length).split(/(?<=:)/);
+      const frames = pieces.map((text, index) => calls({ ...keys(index + 1), function: { arguments: text } }));
+      const answer = await whole([calls(call({}, opening)), ...frames, finish('tool_calls'), done]);
+      expect(answer.calls).toEqual(paris);
+    }
+  });
+
+  test('arguments that no tool was named for are not dropped from a call that came without any', async () => {
+    const frames = [calls(call({}, '')), calls({ index: 1, id: 'c2', function: { arguments: '{"city":"P"}' } })];
+    const { error } = await broken([...frames, finish('tool_calls'), done]);
+    expect(error).toMatchObject({ code: 'MODEL_PROTOCOL' });
+    const named = [...frames, calls({ index: 1, function: { name: 'w' } })];
+    expect(inputs((await whole([...named, finish('tool_calls'), done])).calls)).toEqual([expect.anything(), { city: 'P' }]);
   });
 
   test.each<[string, readonly string[]]>([
