@@ -300,6 +300,15 @@ describe('calls', () => {
     expect(inPieces.end?.native).toMatchObject([{ call_id: 'call_1', arguments: '{"id":"a"}' }]);
   });
 
+  test('an item that is said to go on still, in a response that is complete, goes back as complete', async () => {
+    const open = [reasoning('rs_1', 'E1'), one].map((item) => ({ ...item, status: 'in_progress' }));
+    for (const events of [answerOf(...open), [completed(open)]]) {
+      const { calls, end } = await answered(events);
+      expect(inputs(calls)).toEqual([{ id: 'a' }]);
+      expect(end?.native).toMatchObject([{ status: 'completed' }, { status: 'completed' }]);
+    }
+  });
+
   test('S026: arguments that are no object leave no items to replay', async () => {
     for (const input of ['null', '[1]', '7', '{"id":']) {
       const { calls, end } = await answered(answerOf(call('fc_1', 'call_1', input)));

@@ -7,13 +7,16 @@ import type { OpenItem } from './output-items.js';
  * another text than its pieces gave: then what was checked is not what the item says.
  */
 export function wholeItem(open: OpenItem): { readonly item: JsonObject; readonly isChanged: boolean } {
-  const item = open.done ?? { ...open.begun, ...(open.begun.status === undefined ? {} : { status: 'completed' }) };
+  const given = open.done ?? open.begun;
+  // The response is whole, and with it every item; the API takes none back that still goes on.
+  const isOpen = open.done === undefined ? given.status !== undefined : given.status === 'in_progress';
+  const item = isOpen ? { ...given, status: 'completed' } : given;
   if (open.type === 'function_call') return { item: wholeCall(open, item), isChanged: false };
   if (open.type === 'reasoning' && open.done === undefined) return { item: { ...item, encrypted_content: null }, isChanged: false };
   if (open.type !== 'message') return { item, isChanged: false };
-  const given = [...open.given.values()].join('');
+  const shown = [...open.given.values()].join('');
   const said = textsOf(item.content).join('');
-  if (said === given) return { item, isChanged: false };
+  if (said === shown) return { item, isChanged: false };
   if (said !== '') return { item, isChanged: true };
   const content = [...open.given.values()].map((text) => ({ type: 'output_text', annotations: [], text }));
   return { item: { ...item, type: 'message', role: 'assistant', content }, isChanged: false };
