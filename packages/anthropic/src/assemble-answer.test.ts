@@ -54,11 +54,28 @@ describe('S040: blocks are told apart by what they are, not by their index alone
       'a call that is begun twice',
       [open(0, call('a')), argue(0, '{"key":'), open(0, call('a')), argue(0, '"P"}'), open(1, call('b')), argue(1, '{"key":"Q"}')],
     ],
+    [
+      'no arguments in the opening block, and pieces that are null',
+      ['a', 'b'].flatMap((id, index) => [
+        open(index, { type: 'tool_use', id, name: 'lookup' }),
+        delta(index, { type: 'input_json_delta', partial_json: null }),
+        argue(index, id === 'a' ? '{"key":"P"}' : '{"key":"Q"}'),
+        close(index),
+      ]),
+    ],
     ['arguments in the opening block', [open(0, { ...call('a'), input: { key: 'P' } }), open(1, { ...call('b'), input: '{"key":"Q"}' })]],
   ])('%s', (_, events) => {
     const { answer } = assemble(start, ...events, stop);
     expect(answer.calls()).toEqual(two);
     expect(answer.blocks()).toEqual([callOf('a', 'lookup', { key: 'P' }), callOf('b', 'lookup', { key: 'Q' })]);
+  });
+
+  it('a piece of text or thinking that is null says nothing', () => {
+    const thinking = { type: 'thinking', thinking: '', signature: 's' };
+    const nothing = [delta(0, { type: 'thinking_delta', thinking: null }), delta(1, { type: 'text_delta', text: null })];
+    const { answer } = assemble(start, open(0, thinking), open(1, text), ...nothing, say(1, 'a'), stop);
+    expect(answer.blocks()).toEqual([thinking, textOf('a')]);
+    expect(() => assemble(start, open(0, text), delta(0, { type: 'thinking_delta', thinking: null }))).toThrow('another type');
   });
 
   it('text at one index in two blocks stays two blocks', () => {

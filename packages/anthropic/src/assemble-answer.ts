@@ -169,7 +169,9 @@ export class AnswerAssembly implements FrameSink {
     // A call that is begun again is the same call; anything else is a new block, whatever its index.
     if (before?.call !== undefined && content.type === 'tool_use' && before.block.id === content.id) return [];
     this.#grow(blockSize + this.#frame);
+    // Servers that imitate the API leave the empty arguments out.
     const block: OpenBlock['block'] = { ...content, type: content.type };
+    if (block.type === 'tool_use' && block.input === undefined) block.input = {};
     const open: OpenBlock = { block, json: '', call: block.type === 'tool_use' ? this.#calls : undefined, carry: '', isPartial: false };
     if (open.call !== undefined) this.#calls += 1;
     this.#blocks.push(open);
@@ -205,6 +207,7 @@ export class AnswerAssembly implements FrameSink {
   }
 
   #extend(open: OpenBlock, type: 'text' | 'thinking', piece: unknown): readonly ModelEvent[] {
+    if (open.block.type === type && piece === null) return [];
     if (open.block.type !== type || typeof piece !== 'string') return this.#misplaced(open, `${type} into a content block of another type`);
     this.#grow(piece.length);
     open.block[type] = `${typeof open.block[type] === 'string' ? open.block[type] : ''}${piece}`;
@@ -212,6 +215,7 @@ export class AnswerAssembly implements FrameSink {
   }
 
   #extendInput(open: OpenBlock, piece: unknown): readonly ModelEvent[] {
+    if ('input' in open.block && piece === null) return [];
     if (!('input' in open.block) || typeof piece !== 'string') return this.#misplaced(open, 'arguments into a content block that has none');
     this.#grow(piece.length);
     open.json += piece;
