@@ -16,18 +16,15 @@ export async function cancelRun(
 ): Promise<CancelOutcome> {
   const reader = new OptionReader('cancel', options, ['reason']);
   const reason = reader.text('reason', longestReason) ?? defaultReason;
-  const found = await store.runs.get(id);
-  if (found === undefined) return { status: 'unknown' };
-  let begun = await hasBegun(store, found);
-  const changed = await changeRun(store, id, ({ state, cancel }, now) => {
+  const changed = await changeRun(store, id, async (record, now) => {
+    const { state, cancel } = record;
     if (state === 'ended') return undefined;
     const words = cancel ?? { reason };
-    if (state === 'running') {
-      // Whoever has it begins it, or has begun it.
-      begun = true;
-      return cancel ? undefined : { cancel: words };
-    }
-    if (state === 'queued' && !begun) return { state: 'ended', status: 'cancelled', cancel: words, trouble: null };
+    // Whoever has it begins it, or has begun it.
+    if (state === 'running') return cancel ? undefined : { cancel: words };
+    // Asked for each form of the record: since the one before, a worker may have begun the run and handed it back.
+    if (state === 'queued' && !(await hasBegun(store, record)))
+      return { state: 'ended', status: 'cancelled', cancel: words, trouble: null };
     return cancel && state === 'queued' ? undefined : { state: 'queued', cancel: words, dueAt: now };
   });
   if (changed === undefined) return { status: 'unknown' };

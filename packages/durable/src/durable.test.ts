@@ -128,6 +128,31 @@ describe('durable', () => {
     expect(await runs.status('r1'), 'nobody takes it').toMatchObject({ state: 'queued', attempts: 0 });
   });
 
+  it('does not give up a run whose decisions do not fit, however many come', async () => {
+    const input = z.object({ cents: z.number() });
+    const pay = defineTool({ name: 'pay', description: 'Pay.', input, approval: true, execute: () => 'paid' });
+    const model = scriptedModel([callTool('pay', { cents: 1 }), say('Done.')]);
+    const runs = durable({
+      store: memoryStore(),
+      agents: { desk: defineAgent({ name: 'desk', instructions: '', model, tools: [pay] }) },
+      upkeepMs: 20,
+      maxAttempts: 3,
+    });
+    onTestFinished(() => runs.close());
+    await runs.worker();
+    await runs.submit('desk', 'Pay', { id: 'r1' });
+    const asked = await runs.result('r1');
+    if (asked.status !== 'interrupted') throw new Error(asked.status);
+    const id = asked.approvals[0]?.id ?? '';
+    for (let times = 0; times < 6; times += 1) {
+      expect(await runs.approvals.decide(id, { edit: { cents: 'many' } })).toMatchObject({ status: 'recorded' });
+      await expect.poll(async () => (await runs.approvals.get(id))?.state, { timeout: 20_000 }).toBe('open');
+      await expect.poll(async () => (await runs.status('r1'))?.state, { timeout: 20_000 }).toBe('waiting');
+    }
+    await runs.approvals.decide(id, 'approve');
+    expect(await runs.result('r1', { until: 'end', waitMs: 20_000 })).toMatchObject({ status: 'completed', text: 'Done.' });
+  });
+
   it('reminds of a question that is put anew after a decision that did not fit', async () => {
     const store = memoryStore();
     const reminded: string[] = [];

@@ -8,12 +8,12 @@ import { digestSubmission } from './submission.js';
 export async function changeRun(
   store: Store,
   id: string,
-  makeChange: (record: RunRecord, now: number) => RunChange | undefined,
+  makeChange: (record: RunRecord, now: number) => RunChange | undefined | Promise<RunChange | undefined>,
 ): Promise<{ readonly record: RunRecord; readonly isChanged: boolean } | undefined> {
   for (;;) {
     const record = await store.runs.get(id);
     if (record === undefined) return undefined;
-    const wanted = makeChange(record, await store.now());
+    const wanted = await makeChange(record, await store.now());
     if (wanted === undefined) return { record, isChanged: false };
     const { submission } = record;
     const isOver = wanted.state === 'ended' && submission !== undefined;

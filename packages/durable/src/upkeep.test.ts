@@ -34,6 +34,28 @@ describe('what workers do beside runs', () => {
     expect(await runs.result('r1', { until: 'end', waitMs: 20_000 })).toMatchObject({ status: 'completed', text: 'Done.' });
   });
 
+  it('a decision is taken up so too behind a hundred whose runs cannot go on', async () => {
+    const { store, runs: first } = await paused();
+    const ids = Array.from({ length: 101 }, (_, index) => `more${index}`);
+    for (const id of ids) await first.submit('cashier', 'Pay', { id });
+    for (const id of ids) expect(await first.result(id)).toMatchObject({ status: 'interrupted' });
+    await first.close();
+    const changed = defineAgent({ name: 'cashier', instructions: '', model: scriptedModel(() => say('Done.')) });
+    const retry = { firstMs: 3_600_000, mostMs: 3_600_000 };
+    const runs = durable({ store, agents: { cashier: changed }, upkeepMs: 20, retry });
+    onTestFinished(() => runs.close());
+    await runs.worker();
+    const { items } = await runs.approvals.list({ state: 'open', limit: 1_000 });
+    const last = items.at(-1);
+    // Their tool is gone: they wait for another deployment, and so do their decisions.
+    for (const { id } of items.slice(0, -1)) await runs.approvals.decide(id, 'approve');
+    const troubled = async () => (await runs.list({ trouble: true, limit: 1_000 })).items.length;
+    await expect.poll(troubled, { timeout: 20_000 }).toBe(101);
+    // As by one who died right after it.
+    await store.approvals.decide(last?.id ?? '', { reject: 'No.' });
+    expect(await runs.result(last?.run ?? '', { until: 'end', waitMs: 20_000 })).toMatchObject({ status: 'completed' });
+  });
+
   it('at expiry a run is cancelled, where that was wished', async () => {
     const { runs } = await paused({ approvals: { expireAfterMs: 30, atExpiry: 'cancel' } });
     expect(await runs.result('r1', { until: 'end', waitMs: 20_000 })).toMatchObject({

@@ -43,6 +43,7 @@ const roundsBetweenReads = 10;
 export function keepUp(place: UpkeepPlace): () => Promise<void> {
   let isStopped = false;
   let sweptAt = performance.now();
+  let decidedAfter: string | undefined;
   let orphansAfter: string | undefined;
   let rounds = 0;
   let unreadableAfter: string | undefined;
@@ -57,7 +58,9 @@ export function keepUp(place: UpkeepPlace): () => Promise<void> {
   };
   const round = async (): Promise<void> => {
     await contain(() => lookAfterApprovals(place, expireIfOver));
-    await contain(() => lookAfterDecisions(place));
+    await contain(async () => {
+      decidedAfter = await lookAfterDecisions(place, decidedAfter);
+    });
     await contain(async () => {
       orphansAfter = await lookAfterOrphans(place, orphansAfter);
     });
@@ -160,13 +163,17 @@ async function remind(
   }
 }
 
-/** Decisions whose run still waits: whoever decided died before it was made due. */
-async function lookAfterDecisions({ store, engine }: UpkeepPlace): Promise<void> {
-  const { items } = await store.approvals.list({ state: 'decided', limit: size });
+/**
+ * Decisions whose run still waits: whoever decided died before it was made due. Looks at some, from `after` on, since those of runs that
+ * cannot go on stay; gives where to go on.
+ */
+async function lookAfterDecisions({ store, engine }: UpkeepPlace, after: string | undefined): Promise<string | undefined> {
+  const { items, next } = await store.approvals.list({ state: 'decided', limit: size, ...(after === undefined ? {} : { after }) });
   for (const run of new Set(items.map(({ run }) => run))) {
     const due = await makeDueIfWaiting(store, run);
     if (due) await engine.kick(due);
   }
+  return next;
 }
 
 async function makeDueIfWaiting(store: Store, id: string): Promise<RunRecord | undefined> {
