@@ -1,14 +1,10 @@
 import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { defineAgent, defineTool } from '@guardloop/core';
-import { durable } from '@guardloop/durable';
-import { postgresStore } from '@guardloop/store-postgres';
-import { sqliteStore } from '@guardloop/store-sqlite';
 import { callTool, say, scriptedModel } from '@guardloop/testing';
 import { z } from 'zod';
 
-const folder = mkdtempSync(join(tmpdir(), 'guardloop-docs-'));
+const folder = mkdtempSync(`${tmpdir()}/guardloop-docs-`);
 const refundOrder = defineTool({
   name: 'refund_order',
   description: 'Refunds an order.',
@@ -20,6 +16,10 @@ const model = scriptedModel([callTool('refund_order', { orderId: 'o1' }), say('D
 const desk = defineAgent({ name: 'desk', instructions: 'Help.', model, tools: [refundOrder] });
 
 // #region one-process
+import { join } from 'node:path';
+import { durable } from '@guardloop/durable';
+import { sqliteStore } from '@guardloop/store-sqlite';
+
 const runs = durable({
   store: sqliteStore({ file: join(folder, 'guardloop.db') }),
   agents: { desk },
@@ -34,6 +34,8 @@ const waiting = await runs.result(run.id); // when it has ended, or waits for pe
 if (waiting.status !== 'interrupted') throw new Error(waiting.status);
 
 // #region many-machines
+import { postgresStore } from '@guardloop/store-postgres';
+
 export function onManyMachines(connectionString: string) {
   return durable({
     store: postgresStore({ connectionString }),
