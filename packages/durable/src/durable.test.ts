@@ -1,4 +1,5 @@
 import { defineAgent, defineTool, GuardloopError, withContext } from '@guardloop/core';
+import type { Store } from '@guardloop/store';
 import { memoryStore } from '@guardloop/store';
 import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
@@ -20,6 +21,28 @@ describe('durable', () => {
     expect(result).toMatchObject({ status: 'completed', text: 'Hello there.', agent: 'desk' });
     expect(result.status === 'completed' && auditLog(result.log)).toEqual([]);
     expect(await client.status('r1')).toMatchObject({ state: 'ended', status: 'completed' });
+  });
+
+  it('gives the result of a run that has ended before its worker has noted it, to whoever saw the end', async () => {
+    const inner = memoryStore();
+    let letGo = (): void => undefined;
+    const noted = new Promise<void>((resolve) => (letGo = resolve));
+    const update: Store['runs']['update'] = async (id, version, change) => {
+      if (change.state === 'ended') await noted;
+      return inner.runs.update(id, version, change);
+    };
+    const desk = defineAgent({ name: 'desk', instructions: '', model: scriptedModel([say('Hello.')]) });
+    const runs = durable({ store: { ...inner, runs: { ...inner.runs, update } }, agents: { desk } });
+    onTestFinished(() => runs.close());
+    await runs.worker();
+    await runs.submit('desk', 'Hi', { id: 'r1' });
+    await expect.poll(async () => (await inner.sessions.get('r1'))?.status).toBe('completed');
+    const ended = { status: 'completed', text: 'Hello.', run: { state: 'ended', status: 'completed' } };
+    expect(await runs.result('r1', { waitMs: 0 })).toMatchObject(ended);
+    expect(await runs.status('r1')).toMatchObject({ state: 'running' });
+    letGo();
+    await expect.poll(async () => (await runs.status('r1'))?.state).toBe('ended');
+    expect(await runs.result('r1')).toMatchObject(ended);
   });
 
   it('makes the context of each run from its data', async () => {

@@ -34,7 +34,8 @@ export async function resultOf(store: Store, id: string, options?: ResultOptions
   return record === undefined ? { status: 'unknown' } : resultNow(store, record);
 }
 
-async function resultNow(store: Store, record: RunRecord): Promise<DurableResult> {
+async function resultNow(store: Store, found: RunRecord): Promise<DurableResult> {
+  const record = await asLogged(store, found);
   const run = runInfo(record);
   const { state } = record;
   if (state === 'queued' || state === 'running') return { status: state, run };
@@ -52,6 +53,15 @@ async function resultNow(store: Store, record: RunRecord): Promise<DurableResult
     return { ...base, status: 'failed', error: { ...record.trouble, code: 'INTERNAL', isRetryable: false } };
   if (end === undefined) return { ...base, status: 'cancelled', ...(reason === undefined ? {} : { reason }) };
   return { ...base, ...ofEnd(end, reason) };
+}
+
+/** A run that has ended in its log, of which its worker is still to note it: who saw it end is not told that it runs. */
+async function asLogged(store: Store, record: RunRecord): Promise<RunRecord> {
+  const { state, id, session } = record;
+  if (state !== 'queued' && state !== 'running') return record;
+  const { run, status } = (await store.sessions.get(session)) ?? {};
+  if (run !== id || status === undefined || status === 'open' || status === 'waiting') return record;
+  return { ...record, state: 'ended', status, lease: undefined, trouble: undefined };
 }
 
 /** The events of one root run in its session's log. */
