@@ -335,6 +335,17 @@ describe('a wait', () => {
     expect(clock.timers).toEqual([]);
   });
 
+  it('is for what a thenable of others gives in the end, where that is a promise again', async () => {
+    const { clock, handle } = await timed();
+    const given = (inner: PromiseLike<unknown>) => ({ then: (fulfil: (value: unknown) => void) => fulfil(inner) }) as never;
+    expect(await handle.wait(given(Promise.resolve(7)), 100)).toEqual({ kind: 'value', value: 7 });
+    expect(await handle.wait(given(Promise.reject(new Error('no'))), 100)).toEqual({ kind: 'threw', error: new Error('no') });
+    const seen = watch(handle.wait(given(new Promise(() => undefined)), 100));
+    await clock.pass(100);
+    expect(seen).toEqual([{ kind: 'late' }]);
+    expect(clock.timers).toEqual([]);
+  });
+
   it('is late after its time, and not before', async () => {
     const { clock, handle } = await timed();
     const seen = watch(handle.wait(never, 100));

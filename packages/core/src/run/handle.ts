@@ -10,6 +10,7 @@ import type { LogState, RunState } from '../state/state.js';
 import { addTo } from './add-to.js';
 import type { ApprovalSigner } from './approval-keys.js';
 import type { Channel } from './channel.js';
+import { isPromise } from './is-promise.js';
 import type { Observers } from './observers.js';
 import { deepFreeze } from './plain-output.js';
 import { readOnly } from './read-only.js';
@@ -342,6 +343,8 @@ export class RunHandle {
         this.offStop(stop);
         resolve(settled);
       };
+      const fulfil = (value: T): void => done({ kind: 'value', value });
+      const reject = (error: unknown): void => done({ kind: 'threw', error });
       const stop = (): void => {
         const left = graceMs - this.sinceStopMs;
         if (left > 0) stopGrace = this.root.clock.after(left, () => done({ kind: 'stopped' }));
@@ -349,8 +352,9 @@ export class RunHandle {
       };
       try {
         promise.then(
-          (value) => done({ kind: 'value', value }),
-          (error) => done({ kind: 'threw', error }),
+          // A thenable of others may give another one.
+          (value) => (isPromise(value) ? Promise.resolve(value).then(fulfil, reject) : fulfil(value)),
+          reject,
         );
       } catch (error) {
         done({ kind: 'threw', error });
