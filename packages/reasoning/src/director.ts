@@ -1,7 +1,7 @@
 import type { Agent, Answer, Guardrail, Tool } from '@guardloop/core';
 import { defineAgent, defineMode } from '@guardloop/core';
 import type { JsonObject, JsonValue, Message, Model, ModelEvent, ModelRequest, ToolMessage } from '@guardloop/core/model';
-import { GuardloopError } from '@guardloop/core/model';
+import { checkOptionNames, GuardloopError, optionFault } from '@guardloop/core/model';
 import type { $ZodType } from 'zod/v4/core';
 
 /** A call that a director has made, and its result. */
@@ -39,6 +39,26 @@ export interface DirectorOptions<C, N extends string, O> {
   /** The answer's schema. Default: text. */
   readonly output?: $ZodType<O> | undefined;
 }
+const optionNames: { readonly [K in keyof DirectorOptions<unknown, string, unknown>]-?: true } = {
+  name: true,
+  description: true,
+  guardrails: true,
+  output: true,
+};
+
+/** Throws CONFIG_INVALID for options that are none: `own` are those of `where` beside those of every director. */
+export function checkOptions(where: string, given: object, own: Readonly<Record<string, true>>): void {
+  checkOptionNames(where, given, { ...own, ...optionNames });
+}
+
+/** Throws CONFIG_INVALID for an option that is given and of another kind. */
+export function checkKind(where: string, given: Readonly<Record<string, unknown>>, kind: 'boolean' | 'function'): void {
+  for (const [name, value] of Object.entries(given)) {
+    if (value !== undefined && typeof value !== kind)
+      throw optionFault(where, `${name} is no ${kind}. Give ${kind === 'boolean' ? 'true or false' : 'a function'}, or leave it out.`);
+  }
+}
+
 interface Directing<C, N extends string, O> extends DirectorOptions<C, N, O> {
   /** Names the way of working: in logs, and as the id of the model. */
   readonly way: string;

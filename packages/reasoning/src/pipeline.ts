@@ -1,9 +1,10 @@
 import type { Agent, Answer, AsToolOptions, Tool } from '@guardloop/core';
 import { asTool, defineTool, headTail, toolError } from '@guardloop/core';
 import type { JsonObject, JsonValue } from '@guardloop/core/model';
+import { optionFault } from '@guardloop/core/model';
 import { z } from 'zod';
 import type { DirectorOptions, Move, Situation } from './director.js';
-import { checkCount, classOf, defineDirector, readValue } from './director.js';
+import { checkCount, checkOptions, classOf, defineDirector, readValue } from './director.js';
 
 /** What is left of a value that is written as JSON and read again. */
 export type Plain<T> = T extends string | number | boolean | null | undefined
@@ -65,6 +66,8 @@ export interface Pipeline {
 
 /** Nothing that goes from stage to stage may be left out, whatever projection the run has. */
 const whole = headTail({ maxChars: Number.POSITIVE_INFINITY });
+const where = 'pipeline(…)';
+const optionNames = { stages: true, stageLimits: true } as const;
 const stageInput = z.object({ input: z.unknown() });
 const given = z.object({ value: z.unknown() });
 
@@ -73,11 +76,12 @@ const given = z.object({ value: z.unknown() });
  * on `toolInput` and `toolOutput`, an agent's in a run of its own with the run's guardrails and budgets. The answer is what the last gives: its
  * text, its JSON, or with `output` its value. A stage that fails ends the run `failed`. Throws CONFIG_INVALID.
  */
-export const pipeline: Pipeline = <C, N extends string, O>({
-  stages,
-  stageLimits,
-  ...options
-}: Options<C, N, O> & Staged<readonly unknown[]>): Agent<C, Answer<N, O>> => {
+export const pipeline: Pipeline = <C, N extends string, O>(
+  definition: Options<C, N, O> & Staged<readonly unknown[]>,
+): Agent<C, Answer<N, O>> => {
+  checkOptions(where, definition, optionNames);
+  const { stages, stageLimits, ...options } = definition;
+  if (!Array.isArray(stages)) throw optionFault(where, 'stages is no list. Give functions and agents, in order.');
   checkCount(stages.length, 1, `The number of \`stages\` of agent ${options.name}`);
   const tools = stages.map((stage, index) => stageTool(stage, `stage_${index + 1}`, stageLimits));
   return defineDirector<C, N, O>({

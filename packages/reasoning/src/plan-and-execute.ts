@@ -1,10 +1,10 @@
 import type { Agent, Answer, AsToolOptions, ChildRun } from '@guardloop/core';
 import { asTool, headTail, toolError } from '@guardloop/core';
 import type { JsonValue } from '@guardloop/core/model';
-import { wellFormedText } from '@guardloop/core/model';
+import { checkOptionNames, wellFormedText } from '@guardloop/core/model';
 import { z } from 'zod';
 import type { DirectorOptions, Move, Situation } from './director.js';
-import { checkCount, defineDirector, readValue } from './director.js';
+import { checkCount, checkKind, checkOptions, defineDirector, readValue } from './director.js';
 import type { PlanProgress } from './plan-progress.js';
 import { failureOf, planCalls, planWay, readProgress, readySteps } from './plan-progress.js';
 import type { Plan, PlanStep } from './plan-schema.js';
@@ -37,6 +37,9 @@ const planInput = z.object({
 const stepInput = z.object({ id: z.string(), goal: z.string(), results: z.array(z.object({ id: z.string(), result: z.string() })) });
 const answerInput = z.object({ task: z.string(), results: z.array(done) });
 
+const where = 'planAndExecute(…)';
+const optionNames = { planner: true, executor: true, finisher: true, check: true, replan: true, parallel: true, stepLimits: true } as const;
+
 /** Nothing of a plan may be left out, whatever projection the run has. */
 const whole = headTail({ maxChars: Number.POSITIVE_INFINITY });
 
@@ -46,16 +49,12 @@ const whole = headTail({ maxChars: Number.POSITIVE_INFINITY });
  * child runs in one log, with the run's guardrails and budgets; what one has done as a declared write or send, no other does again for an equal
  * input. A plan that cannot be carried out ends the run `failed`. Throws CONFIG_INVALID.
  */
-export function planAndExecute<C, const N extends string, O = string>({
-  planner,
-  executor,
-  finisher,
-  check,
-  replan,
-  parallel = false,
-  stepLimits,
-  ...options
-}: PlanAndExecuteOptions<C, N, O>): Agent<C, Answer<N, O>> {
+export function planAndExecute<C, const N extends string, O = string>(given: PlanAndExecuteOptions<C, N, O>): Agent<C, Answer<N, O>> {
+  checkOptions(where, given, optionNames);
+  const { planner, executor, finisher, check, replan, parallel = false, stepLimits, ...options } = given;
+  checkKind(where, { parallel }, 'boolean');
+  checkKind(where, { check }, 'function');
+  if (replan !== undefined) checkOptionNames(`\`replan\` of ${where}`, replan, { max: true });
   const max = replan?.max ?? 2;
   checkCount(max, 0, `\`replan.max\` of agent ${options.name}`);
   const plan = asTool(planner, {

@@ -141,6 +141,16 @@ describe('what follows', () => {
 });
 
 it('refuses options that cannot be', () => {
-  for (const options of [{ sameCalls: 1 }, { errors: 2.5 }, { similarity: 0 }, { similarity: 2 }, { onStuck: 'panic' }, { sameCall: 3 }])
+  for (const options of [
+    { sameCalls: 1 },
+    { errors: 2.5 },
+    { similarity: 0 },
+    { similarity: 2 },
+    { onStuck: 'panic' },
+    { sameCall: 3 },
+    null,
+    'ask',
+  ])
     expect(() => stuck(options as never)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+  expect(() => stuck({ onstuck: 'ask' } as never)).toThrow('stuck(…): there is no option onstuck. Did you mean onStuck?');
 });

@@ -1,6 +1,7 @@
 import type { Finding, LogEvent, ModelEndEvent, Monitor, ToolEndEvent } from '@guardloop/core';
 import { canonicalJson, defineMonitor, GuardloopError } from '@guardloop/core';
 import type { JsonValue } from '@guardloop/core/model';
+import { checkOptionNames } from '@guardloop/core/model';
 import { pairsOf, similarity } from './similarity.js';
 
 /** What {@link stuck} sees. `same-thoughts` and `restating` are signals alone: they are recorded and never acted on. */
@@ -26,7 +27,7 @@ export interface StuckOptions {
 }
 
 const counts = { sameCalls: 3, errors: 4, nearEqual: 3, nothingNew: 4 } as const;
-const names = ['onStuck', ...Object.keys(counts), 'similarity'];
+const optionNames = { onStuck: true, sameCalls: true, errors: true, nearEqual: true, nothingNew: true, similarity: true } as const;
 const policies = ['nudge', 'ask', 'finalize', 'stop'] as const;
 
 /**
@@ -51,7 +52,7 @@ function readOptions(options: StuckOptions): Settings {
   const invalid = (what: string): never => {
     throw new GuardloopError('CONFIG_INVALID', `stuck() has ${what}`);
   };
-  for (const name of Object.keys(options)) if (!names.includes(name)) invalid(`no option ${name}. Give some of ${names.join(', ')}.`);
+  checkOptionNames('stuck(…)', options, optionNames);
   const given = Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
   const settings: Settings = { onStuck: 'nudge', ...counts, similarity: 0.85, ...given };
   if (!policies.includes(settings.onStuck))

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from '@guardloop/core/model';
 import { wellFormedText } from '@guardloop/core/model';
 import { z } from 'zod';
 import type { DirectorOptions, DoneCall, Move, Situation } from './director.js';
-import { checkCount, classOf, defineDirector, readValue } from './director.js';
+import { checkCount, checkOptions, classOf, defineDirector, readValue } from './director.js';
 import { printSteps } from './print-steps.js';
 import type { Step } from './steps.js';
 import { steps } from './steps.js';
@@ -52,6 +52,7 @@ export interface ReflectionOptions<C, N extends string, O> extends DirectorOptio
   readonly attemptLimits?: AsToolOptions<string, object>['limits'];
 }
 
+const optionNames = { agent: true, judge: true, attempts: true, attemptLimits: true } as const;
 const names = { attempt: 'make_attempt', judge: 'judge_attempt' } as const;
 /** Nothing of an attempt may be left out, whatever projection the run has. */
 const whole = headTail({ maxChars: Number.POSITIVE_INFINITY });
@@ -80,13 +81,9 @@ const judgeInput = z.object({ task: z.string(), steps: z.string(), outcome: z.st
  * done as a declared write or send, no other does again for an equal input. When no attempt was good enough the run ends `failed`.
  * Throws CONFIG_INVALID.
  */
-export function withReflection<C, const N extends string, O = string>({
-  agent,
-  judge,
-  attempts = 3,
-  attemptLimits,
-  ...options
-}: ReflectionOptions<C, N, O>): Agent<C, Answer<N, O>> {
+export function withReflection<C, const N extends string, O = string>(given: ReflectionOptions<C, N, O>): Agent<C, Answer<N, O>> {
+  checkOptions('withReflection(…)', given, optionNames);
+  const { agent, judge, attempts = 3, attemptLimits, ...options } = given;
   checkCount(attempts, 1, `\`attempts\` of agent ${options.name}`);
   const judgeRun = typeof judge === 'function' ? undefined : judge;
   const judgeNow = typeof judge === 'function' ? judge : undefined;

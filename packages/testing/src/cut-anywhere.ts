@@ -1,6 +1,7 @@
 import type { Log, RunStatus } from '@guardloop/core';
 import { canonicalJson } from '@guardloop/core';
 import type { JsonValue } from '@guardloop/core/model';
+import { checkOptionNames } from '@guardloop/core/model';
 import { auditLog } from './audit/audit-log.js';
 import type { NormalEvent } from './normal-log.js';
 import { normalLog } from './normal-log.js';
@@ -49,6 +50,7 @@ export async function cutAnywhere(
   resumeAt: (prefix: Log) => PromiseLike<CutResult>,
   options: CutOptions = {},
 ): Promise<CutReport> {
+  checkOptionNames('cutAnywhere(…)', options, { mayAsk: true, from: true } satisfies { readonly [K in keyof CutOptions]-?: true });
   const { mayAsk = true, from = 1 } = options;
   const wanted = normalLog(log);
   const differences: string[] = [];

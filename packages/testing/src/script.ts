@@ -1,4 +1,5 @@
 import type { JsonObject, JsonValue, ModelCall, ModelEvent, ModelRequest, StopReason, Usage } from '@guardloop/core/model';
+import { checkOptionNames } from '@guardloop/core/model';
 
 type Warning = Extract<ModelEvent, { type: 'warning' }>;
 
@@ -71,8 +72,11 @@ export function refuse(detail?: string): Piece {
   return endWith({ stopReason: 'refusal', detail });
 }
 
-/** The turn ends in this way: another stop reason, usage of its own, a native message. Goes last. */
+const endingNames: { readonly [K in keyof Ending]-?: true } = { stopReason: true, detail: true, usage: true, native: true };
+
+/** The turn ends in this way: another stop reason, usage of its own, a native message. Goes last. Throws CONFIG_INVALID for anything else. */
 export function endWith(ending: Ending): Piece {
+  checkOptionNames('endWith(…)', ending, endingNames);
   return { type: 'end', end: ending };
 }
 

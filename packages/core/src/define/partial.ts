@@ -1,4 +1,4 @@
-import { describe, invalid, property } from './definition-reader.js';
+import { DefinitionReader, describe, invalid, isList, property } from './definition-reader.js';
 import { wrap } from './detailed.js';
 import type { PartialResult, PartialWords } from './types.js';
 
@@ -13,5 +13,6 @@ export function partial<R>(output: R, words: PartialWords): PartialResult<R> {
     invalid(`partial was given ${describe(summary)} as \`summary\`. Give one sentence that says what this is a part of.`);
   if (more !== undefined && typeof more !== 'string')
     invalid(`partial was given ${describe(more)} as \`more\`. Give one sentence that says how to come by the rest, or leave it out.`);
+  if (!isList(words)) new DefinitionReader({ place: 'What partial was told' }, words, ['summary', 'more']);
   return wrap(output, { words: more === undefined ? { summary } : { summary, more } }) as unknown as PartialResult<R>;
 }

@@ -5,6 +5,7 @@ import { checkMaxChars, headAndTail, resultCapChars } from './cap.js';
 import { fitFields } from './fit-fields.js';
 import { saysOtherwise } from './json-words.js';
 import { describeMissing } from './missing-fields.js';
+import { checkOptionNames } from './option-names.js';
 import type { Shown } from './own-projection.js';
 import { ownProjection } from './own-projection.js';
 import { FieldSelection, nothing } from './select-fields.js';
@@ -43,8 +44,9 @@ function structured(output: unknown): JsonValue | undefined {
 export function jsonFields(options: ArgumentFieldsOptions): Projection;
 export function jsonFields<const K extends string>(options: JsonFieldsOptions<K>): Projection<unknown, K>;
 export function jsonFields(options: ArgumentFieldsOptions | JsonFieldsOptions<string>): Projection<unknown, string> {
+  checkOptionNames('jsonFields', options, ['keep', 'maxChars']);
   const maxChars = checkMaxChars(options?.maxChars ?? resultCapChars, 'jsonFields');
-  const given: unknown = options.keep;
+  const given: unknown = options?.keep;
   if (given !== 'arguments' && (!Array.isArray(given) || given.some((name) => typeof name !== 'string'))) {
     throw new GuardloopError(
       'CONFIG_INVALID',

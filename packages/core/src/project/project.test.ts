@@ -340,6 +340,31 @@ describe('spill', () => {
   });
 });
 
+it.each([
+  {
+    make: headTail,
+    given: { maxChars: 10, maxChar: 5 },
+    told: 'headTail: there is no option maxChar. Did you mean maxChars? The options are maxChars.',
+  },
+  {
+    make: jsonFields,
+    given: { keep: ['a'], keeps: ['b'] },
+    told: 'jsonFields: there is no option keeps. Did you mean keep? The options are keep, maxChars.',
+  },
+  {
+    make: spill,
+    given: { maxChars: 10, store: new Map(), key: 'k' },
+    told: 'spill: there is no option key. The options are maxChars, store.',
+  },
+])('an option that does not exist is refused: $told', ({ make, given, told }) => {
+  expect(() => (make as (options: unknown) => unknown)(given)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID', message: told }));
+});
+
+it.each([headTail, jsonFields, spill])('options that are none are refused: %#', (projection) => {
+  for (const given of [undefined, null, 3])
+    expect(() => (projection as (options: unknown) => unknown)(given)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+});
+
 describe('showOf', () => {
   it("tells core's own projections from functions that wrap or imitate them", () => {
     const own = headTail({ maxChars: 10 });

@@ -4,6 +4,7 @@ import { GuardloopError } from '../errors.js';
 import type { JsonObject, JsonValue } from '../model/types.js';
 import { checkMaxChars, headAndTail, resultCapChars } from './cap.js';
 import { cutAfter, cutBefore } from './grapheme.js';
+import { checkOptionNames } from './option-names.js';
 import type { Shown } from './own-projection.js';
 import { ownProjection } from './own-projection.js';
 import { wellFormed } from './well-formed.js';
@@ -35,6 +36,7 @@ const mostPieceChars = resultCapChars - 1_000;
  * also given the tool `read_observation`. If the store fails, the model is told that only this part is left.
  */
 export function spill(options: SpillOptions): Projection {
+  checkOptionNames('spill', options, ['maxChars', 'store']);
   const maxChars = checkMaxChars(options?.maxChars, 'spill');
   const { store } = options;
   if (typeof store?.put !== 'function' || typeof store.get !== 'function') {

@@ -220,3 +220,12 @@ it('what an author’s projection said in fewer words is judged again by a repla
   // The whole output is not in the log, what was made of it is.
   expect(surfaces.toolOutput).toMatchObject({ subjects: 2, same: 1, unknown: 1 });
 });
+
+it('what partial is told has no other fields', () => {
+  expect(() => partial(1, { summary: 'A part.', mor: 'Ask again.' } as never)).toThrow(
+    expect.objectContaining({
+      code: 'CONFIG_INVALID',
+      message: 'What partial was told has an option "mor", which does not exist. Did you mean more? The options are summary, more.',
+    }),
+  );
+});

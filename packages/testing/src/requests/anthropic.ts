@@ -1,5 +1,6 @@
 // What the Messages API refuses, as far as a request alone tells. Every rule here has been an answer with status 400 to somebody.
 
+import { checkOptionNames } from '@guardloop/core/model';
 import { checkBlock } from './anthropic-blocks.js';
 import type { Fields, Problems } from './anthropic-fields.js';
 import { contentOf, hasText, isFields, isThinking, listOf, show } from './anthropic-fields.js';
@@ -21,6 +22,9 @@ export interface MessagesRequestOptions {
  * it is lenient to some: messages of one role in a row, a system role inside messages, names and ids over 64 characters.
  */
 export function checkMessagesRequest(body: unknown, options: MessagesRequestOptions = {}): readonly string[] {
+  checkOptionNames('checkMessagesRequest(…)', options, { apiVersion: true } satisfies {
+    readonly [K in keyof MessagesRequestOptions]-?: true;
+  });
   if (!isFields(body)) return ['the body is not an object'];
   return [...checkSettings(body, options.apiVersion), ...checkMessages(body), ...checkSurrogates(body, 'body')];
 }

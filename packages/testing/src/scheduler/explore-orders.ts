@@ -1,3 +1,4 @@
+import { checkOptionNames, checkWholeNumber, optionFault } from '@guardloop/core/model';
 import type { Scheduler, SchedulerOptions } from './seeded-scheduler.js';
 import { seededScheduler } from './seeded-scheduler.js';
 
@@ -29,9 +30,14 @@ export interface ExploreReport {
  * ```
  */
 export async function exploreOrders(
-  { orders, seed: first = 1, time }: ExploreOptions,
+  options: ExploreOptions,
   property: (scheduler: Scheduler) => PromiseLike<void>,
 ): Promise<ExploreReport> {
+  checkOptionNames(where, options, { orders: true, seed: true, time: true } satisfies { readonly [K in keyof ExploreOptions]-?: true });
+  const { orders, seed: first = 1, time } = options;
+  // Of no order nothing would be told.
+  if (orders === undefined) throw optionFault(where, 'orders is missing. Say how many are to be tried.');
+  checkWholeNumber(where, { orders }, 1);
   const taken = new Set<string>();
   for (let seed = first; seed < first + orders; seed += 1) {
     const scheduler = seededScheduler({ seed, time });
@@ -44,6 +50,8 @@ export async function exploreOrders(
   }
   return { orders, different: taken.size };
 }
+
+const where = 'exploreOrders(…)';
 
 function failure(
   thrown: unknown,

@@ -1,4 +1,5 @@
 import type { Clock } from '@guardloop/core';
+import { checkOptionNames } from '@guardloop/core/model';
 import { quiet, watchOutside } from './quiet.js';
 import { seededRandom } from './seeded-random.js';
 
@@ -14,6 +15,8 @@ export interface SchedulerOptions {
    */
   readonly time?: 'last' | 'any' | undefined;
 }
+
+const optionNames: { readonly [K in keyof SchedulerOptions]-?: true } = { seed: true, schedule: true, time: true };
 
 /** Decides in which order pending promises settle, and what time it is. */
 export interface Scheduler {
@@ -68,6 +71,7 @@ interface Timer extends Point {
  * ```
  */
 export function seededScheduler(options: SchedulerOptions = {}): Scheduler {
+  checkOptionNames('seededScheduler(…)', options, optionNames);
   return new Seeded(options);
 }
 
