@@ -179,6 +179,23 @@ describe('calls', () => {
     expect(api.last.messages[1]?.content).toEqual([callOf('toolu_9', 'lookup', { q: 'x' })]);
   });
 
+  it('S122: thinking goes back to its maker alone: not from another server to Claude, nor from Claude to that server', async () => {
+    const blocks = [{ type: 'thinking', thinking: 'a', signature: 'S1' }, callOf('t1', 'lookup', { n: 1 })];
+    const makers = [anthropic('kimi-k2', { apiKey: 'k', baseURL: api.baseURL, maxRetries: 0 }), claude()];
+    for (const maker of makers) {
+      api.script(answer(...blocks), answer(textOf('ok')), answer(textOf('ok')));
+      const first = await drain(maker.stream(request([user('go')], { tools: [lookup] }), { signal: never }));
+      const view = [user('go'), JSON.parse(JSON.stringify(recorded(first, 1))), toolResult('1.0', 'A')];
+      for (const other of makers) {
+        const { events } = await drain(other.stream(request(view, { tools: [lookup] }), { signal: never }));
+        const warned = events.flatMap((event) => (event.type === 'warning' && event.about === 'native' ? [event.message] : []));
+        expect(api.last.messages[1]?.content).toEqual(other === maker ? blocks : blocks.slice(1));
+        expect(JSON.stringify(api.last)).not.toContain('guardloop_server');
+        expect(warned).toEqual(other === maker ? [] : [expect.stringContaining('another server')]);
+      }
+    }
+  });
+
   it('S013: thinking, redacted thinking and calls come back exactly in their order, and redacted data is never shown', async () => {
     const blocks = [
       { type: 'thinking', thinking: 'a', signature: 'S1' },

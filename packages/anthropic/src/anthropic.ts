@@ -82,12 +82,17 @@ export function anthropic(modelId: string, options: AnthropicOptions = {}): Mode
   const isOwnApi = options.client === undefined || options.client instanceof Anthropic;
   const takesStrict = options.strictTools ?? (traits.takesSchemas && isOwnApi);
   const structuredOutput = options.structuredOutput ?? (traits.takesSchemas ? 'native' : 'prompt');
+  const transport = new Transport(where, options);
   const setup: Setup = {
     prices: options.prices,
     tooComplex: new TooComplex(),
-    transport: new Transport(where, options),
+    transport,
     context: {
       model: modelId,
+      // Claude's thinking can be read by Claude wherever it is reached.
+      get server() {
+        return /claude/i.test(modelId) ? undefined : transport.server;
+      },
       settings: options.settings ?? {},
       maxTokens: options.maxTokens ?? defaultMaxTokens,
       thinking: options.thinking ?? {},
@@ -242,7 +247,9 @@ class AnthropicCall {
         type: 'end',
         stopReason,
         usage: this.#usage(),
-        ...(isUsable && blocks.length > 0 ? { native: writeNative({ blocks, container: this.#container }) } : {}),
+        ...(isUsable && blocks.length > 0
+          ? { native: writeNative({ blocks, container: this.#container, server: this.#setup.context.server }) }
+          : {}),
         ...(detail === undefined ? {} : { detail }),
       },
     ];

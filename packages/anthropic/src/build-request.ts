@@ -23,6 +23,8 @@ import { withoutThinking } from './without-thinking.js';
 /** What stays the same for all requests of a model. */
 export interface RequestContext {
   readonly model: string;
+  /** The server that imitates the API; undefined for Claude's own. */
+  readonly server?: string | undefined;
   readonly settings: ModelSettings;
   /** Where neither the request nor the settings say anything. */
   readonly maxTokens: number;
@@ -64,7 +66,7 @@ export function buildRequest(request: ModelRequest, context: RequestContext): Bu
   checkSettings(settings, model);
   checkNames(request.tools, context.providerTools);
   checkToolKeys(request.tools, model);
-  const history = encodeHistory(request.messages);
+  const history = encodeHistory(request.messages, context.server);
   const budget = new StrictBudget();
   const answer = answerField(request, context, budget);
   const tools = toolFields({

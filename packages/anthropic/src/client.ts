@@ -30,6 +30,7 @@ export interface MessagesRequest {
 export class Transport {
   readonly #where: string;
   readonly #client: () => MessagesClient;
+  readonly #baseURL: string | undefined;
   readonly #fetch: FetchTransport | undefined;
 
   /** Checks the options; the client is made when it is first needed. Throws `CONFIG_INVALID`. */
@@ -37,6 +38,7 @@ export class Transport {
     checkClientOptions(where, options, 'https://api.anthropic.com');
     const client = lazyClient(options.client, () => openClient(where, options));
     this.#where = where;
+    this.#baseURL = options.baseURL;
     this.#client = client;
     this.#fetch =
       options.transport === 'fetch'
@@ -47,6 +49,12 @@ export class Transport {
             fetch: options.fetch,
           })
         : undefined;
+  }
+
+  /** The name of the server that requests go to. A port is no part of it. The client is asked where the options say nothing. */
+  get server(): string {
+    const url = this.#baseURL ?? (this.#client() as { readonly baseURL?: unknown }).baseURL;
+    return typeof url === 'string' && URL.canParse(url) ? new URL(url).hostname : 'unknown';
   }
 
   send({ body, headers }: MessagesRequest, isRetried: boolean | undefined): Send {

@@ -38,6 +38,8 @@ export interface ItemWarning extends Dropped {
 }
 
 interface History {
+  /** The server whose thinking may go along. */
+  readonly maker: string | undefined;
   /** Items encoded so far, and the ends of that stretch: an array that was changed otherwise than at its end is encoded anew. */
   count: number;
   first: Message | undefined;
@@ -58,7 +60,8 @@ interface History {
   warnings: ItemWarning[];
 }
 
-const histories = new WeakMap<readonly Message[], History>();
+/** By server, since what goes back hangs on it. */
+const histories = new Map<string | undefined, WeakMap<readonly Message[], History>>();
 /** Items that warnings were given for: an item is told of once, however often it is encoded. */
 const told = new WeakSet<Message>();
 
@@ -70,38 +73,50 @@ const nothing = textBlock(standIns.nothing);
 /**
  * Encodes a growing array of items: those that were encoded at an earlier call are not looked at again, so that a turn costs what is new in it.
  * Roles alternate, the first and the last message are the user's, each call has its result in the next message, results go first there.
- * Throws, with the item's id, for a call without a result and a result without a call.
+ * Throws, with the item's id, for a call without a result and a result without a call. `server` names the server that it goes to, if that
+ * imitates the API.
  */
-export function encodeHistory(items: readonly Message[]): EncodedHistory {
-  let history = histories.get(items);
+export function encodeHistory(items: readonly Message[], server?: string): EncodedHistory {
+  const known = historiesFor(server);
+  let history = known.get(items);
   if (history === undefined || history.count > items.length || history.first !== items[0] || history.last !== items[history.count - 1]) {
-    history = emptyHistory();
+    history = emptyHistory(server);
   }
   // Kept only once all is encoded: what was begun and thrown away leaves nothing behind.
-  histories.delete(items);
+  known.delete(items);
   for (let index = history.count; index < items.length; index += 1) {
     const item = items[index];
     if (item !== undefined) add(history, item);
   }
   if (history.calls.areWaiting) history.calls.close();
-  histories.set(items, history);
+  known.set(items, history);
   history.count = items.length;
   history.first = items[0];
   history.last = items.at(-1);
   history.sealed = history.wire.length;
-  const { calledTools, hasThinking, lostNative, lacksThinking, container, server, warnings } = history;
+  const { calledTools, hasThinking, lostNative, lacksThinking, container, server: serverCalls, warnings } = history;
   history.warnings = [];
   return {
     messages: ended(history.wire),
     calledTools,
     hasThinking,
-    currentTurn: { lostNative, lacksThinking, container, waiting: server.waiting },
+    currentTurn: { lostNative, lacksThinking, container, waiting: serverCalls.waiting },
     warnings,
   };
 }
 
-function emptyHistory(): History {
+function historiesFor(server: string | undefined): WeakMap<readonly Message[], History> {
+  let found = histories.get(server);
+  if (found === undefined) {
+    found = new WeakMap();
+    histories.set(server, found);
+  }
+  return found;
+}
+
+function emptyHistory(maker: string | undefined): History {
   return {
+    maker,
     count: 0,
     first: undefined,
     last: undefined,
@@ -147,7 +162,7 @@ function addUser(history: History, blocks: readonly Block[]): void {
 
 function addAnswer(history: History, item: AssistantMessage): void {
   history.calls.open(item);
-  const form = assistantForm(item);
+  const form = assistantForm(item, history.maker);
   warn(history, item, form.dropped);
   history.open = { ids: [], isByCode: [], answered: [] };
   const blocks = placed(history, form.blocks);

@@ -1,7 +1,7 @@
 import type { AssistantMessage, JsonObject, JsonValue, Part, ToolMessage, UserMessage } from '@guardloop/core/model';
 import { hasText, isWireName, safeWord, shortHash, wellFormed, wellFormedText, wireName } from '@guardloop/core/model';
 import type { Block } from './blocks.js';
-import { isObject, textBlock, withoutLastThinking } from './blocks.js';
+import { isObject, isThinking, textBlock, withoutLastThinking } from './blocks.js';
 import { encodeParts, textOnly } from './encode-parts.js';
 import type { Container } from './native-message.js';
 import { readNative } from './native-message.js';
@@ -41,6 +41,8 @@ export interface ResultForm {
 
 const userForms = new WeakMap<UserMessage, UserForm>();
 const assistantForms = new WeakMap<AssistantMessage, AssistantForm>();
+/** Of answers with thinking that another server made. */
+const foreignForms = new WeakMap<AssistantMessage, AssistantForm>();
 const resultForms = new WeakMap<ToolMessage, ResultForm>();
 
 /** The wire form of a user item. Made once for an item, as the other two. */
@@ -51,7 +53,9 @@ export function userForm(item: UserMessage): UserForm {
   });
 }
 
-export function assistantForm(item: AssistantMessage): AssistantForm {
+/** `server` is that of the request, undefined for Claude: thinking goes back to its maker alone. */
+export function assistantForm(item: AssistantMessage, server: string | undefined): AssistantForm {
+  if (isForeign(item, server)) return remember(foreignForms, item, () => neutralForm(item, [ofOtherServer]));
   return remember(assistantForms, item, () => {
     const { native } = item;
     if (native === undefined) return neutralForm(item, []);
@@ -103,6 +107,17 @@ function ofOtherMaker(provider: string): Dropped {
     about: 'native',
     message: `The message that ${maker} gave is not sent to Anthropic: its text and calls are, without reasoning.`,
   };
+}
+
+const ofOtherServer: Dropped = {
+  about: 'native',
+  message: 'The message as another server gave it is not sent to this one: its text and calls are, without reasoning.',
+};
+
+function isForeign({ native }: AssistantMessage, server: string | undefined): boolean {
+  if (native?.provider !== providerName) return false;
+  const made = readNative(native.message);
+  return made !== undefined && made.server !== server && made.blocks.some(isThinking);
 }
 
 const unreplayable: Dropped = {

@@ -13,18 +13,29 @@ export interface Container {
 export interface Native {
   readonly blocks: readonly Block[];
   readonly container?: Container | undefined;
+  /** The server that imitates the API and made it; undefined for Claude's own answers, wherever they come from. */
+  readonly server?: string | undefined;
 }
 
-/** How an answer is recorded for replay: its blocks, with the container beside them where there is one. */
-export function writeNative({ blocks, container }: Native): JsonValue {
-  return container === undefined ? blocks : { content: blocks, container: { id: container.id, expires_at: container.expiresAt ?? null } };
+/** The field of a recorded answer that names its server. Never sent. */
+const serverField = 'guardloop_server';
+
+/** How an answer is recorded for replay: its blocks, with the container and the server beside them where there is one. */
+export function writeNative({ blocks, container, server }: Native): JsonValue {
+  if (container === undefined && server === undefined) return blocks;
+  return {
+    content: blocks,
+    ...(container === undefined ? {} : { container: { id: container.id, expires_at: container.expiresAt ?? null } }),
+    ...(server === undefined ? {} : { [serverField]: server }),
+  };
 }
 
 /** What {@link writeNative} wrote, or undefined for anything else. */
 export function readNative(message: JsonValue | undefined): Native | undefined {
   if (isBlocks(message)) return { blocks: message };
   if (!isObject(message) || !isBlocks(message.content)) return undefined;
-  return { blocks: message.content, container: readContainer(message.container) };
+  const server = message[serverField];
+  return { blocks: message.content, container: readContainer(message.container), server: typeof server === 'string' ? server : undefined };
 }
 
 /** The container that a response or a recorded answer names, if it names one. */
