@@ -1,6 +1,7 @@
 import { createHash, randomBytes } from 'node:crypto';
 import type { SpanContext } from '@opentelemetry/api';
 import { createTraceState, isSpanContextValid, TraceFlags, trace } from '@opentelemetry/api';
+import { invalid, kindOf } from './options.js';
 import { safely } from './safely.js';
 
 /** The trace that a run has of itself, in lower-case hex digits: a trace id of 32, and the id of its first span of 16. */
@@ -11,9 +12,11 @@ export interface RunTrace {
 
 /**
  * The trace of a run that was given none: of the sha256 of the run's id (UTF-8), the first 16 bytes are the trace id, and the next 8 the id
- * of the span that all its parts hang on. So every process, now or next week, comes to the same.
+ * of the span that all its parts hang on. So every process, now or next week, comes to the same. Throws CONFIG_INVALID for what is no id.
  */
 export function traceOfRun(runId: string): RunTrace {
+  if (typeof runId !== 'string')
+    invalid('traceOfRun(…)', `the first argument is ${kindOf(runId)}. Give the id of a run, such as \`result.log.events[0]?.run\`.`);
   const hash = createHash('sha256').update(runId).digest('hex');
   return { traceId: hash.slice(0, 32), spanId: hash.slice(32, 48) };
 }
@@ -52,9 +55,12 @@ const random: IdGenerator = {
 /**
  * An id generator for the SDK (`new NodeSDK({ idGenerator: runIds() })`): with it a run that was given no trace begins with a real root
  * span of the ids of {@link traceOfRun}, and the root sampler is asked about that trace id, so that by a ratio every process decides alike.
- * All other ids come from `base`; default: random ones.
+ * All other ids come from `base`; default: random ones. Throws CONFIG_INVALID for a `base` that makes no ids.
  */
 export function runIds(base: IdGenerator = random): IdGenerator {
+  const { generateTraceId, generateSpanId } = (base ?? {}) as Partial<IdGenerator>;
+  if (typeof generateTraceId !== 'function' || typeof generateSpanId !== 'function')
+    invalid('runIds(…)', 'the first argument makes no ids. Give an object with `generateTraceId` and `generateSpanId`, or leave it out.');
   return {
     generateTraceId: () => holder[shared]?.traceId ?? base.generateTraceId(),
     generateSpanId() {

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { runIds, traceOfRun } from './ids.js';
 import { otel } from './otel.js';
 
 const thrown = (work: () => unknown): unknown => {
@@ -13,7 +14,7 @@ describe('the options of otel', () => {
   it.each<[unknown, string]>([
     [null, 'the options are null'],
     ['x', 'the options are string'],
-    [[], 'the options are object'],
+    [[], 'the options are a list'],
     [{ tracer: {} }, 'there is no option tracer.'],
     [{ traceProvider: {} }, 'Did you mean tracerProvider?'],
     [{ tracerProvider: {} }, 'tracerProvider has no getTracer'],
@@ -43,4 +44,22 @@ describe('the options of otel', () => {
   ])('of a place are checked: %j', (place, message) => {
     expect(thrown(() => otel().under(place as never))).toMatchObject({ code: 'CONFIG_INVALID', message: expect.stringContaining(message) });
   });
+});
+
+const odd = [null, undefined, 7, true, Symbol('s'), [], {}, Object.create(null), () => 'r1'] as readonly unknown[];
+it('ids are made of ids, and of generators', () => {
+  for (const given of odd) {
+    expect(() => traceOfRun(given as never)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+    if (given !== undefined) expect(() => runIds(given as never)).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+  }
+});
+
+it('whatever stands in place of an option is told as a wrong option, and no code of it is', () => {
+  const names = ['tracerProvider', 'meterProvider', 'contents', 'parent', 'forgetAfterMs'];
+  for (const given of [...odd, [Object.create(null)], () => 'quartz'])
+    for (const name of names) {
+      if (given === undefined || (given === 7 && name === 'forgetAfterMs')) continue;
+      const thrown = expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.not.stringContaining('=>') });
+      expect(() => otel({ [name]: given })).toThrow(thrown);
+    }
 });

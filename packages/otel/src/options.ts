@@ -61,10 +61,17 @@ export function invalid(where: string, message: string): never {
 
 type Given = Readonly<Record<string, unknown>>;
 
+/** What was given, where it can be told in short: else its kind. */
+const told = (value: unknown): string => (typeof value === 'string' || typeof value === 'number' ? String(value) : kindOf(value));
+export function kindOf(value: unknown): string {
+  if (value === null) return 'null';
+  return Array.isArray(value) ? 'a list' : typeof value;
+}
+
 /** The fields of an options object, none but those that there are. Throws CONFIG_INVALID. */
 export function fieldsOf(where: string, given: unknown, names: readonly string[]): Given {
   if (typeof given !== 'object' || given === null || Array.isArray(given))
-    invalid(where, `the options are ${given === null ? 'null' : typeof given}. Give an object with ${names.join(', ')}.`);
+    invalid(where, `the options are ${kindOf(given)}. Give an object with ${names.join(', ')}.`);
   for (const name of Object.keys(given))
     if (!names.includes(name)) invalid(where, `there is no option ${name}. ${suggest(name, names)}The options are ${names.join(', ')}.`);
   return given as Given;
@@ -96,7 +103,7 @@ function readContents(where: string, value: unknown): Settings['contents'] {
 }
 
 function readCount(where: string, name: string, value: unknown): number {
-  if (!Number.isSafeInteger(value) || (value as number) < 1) invalid(where, `${name} is ${String(value)}. Give a whole number from 1 on.`);
+  if (!Number.isSafeInteger(value) || (value as number) < 1) invalid(where, `${name} is ${told(value)}. Give a whole number from 1 on.`);
   return value as number;
 }
 
@@ -109,7 +116,7 @@ export function readOptions(given: unknown): Settings {
     invalid(where, 'tracerProvider has no getTracer. Give a TracerProvider of OpenTelemetry, or leave it out for the global one.');
   if (meterProvider !== undefined && !hasFunction(meterProvider, 'getMeter'))
     invalid(where, 'meterProvider has no getMeter. Give a MeterProvider of OpenTelemetry, or leave it out for the global one.');
-  if (parent !== 'run' && parent !== 'active') invalid(where, `parent is ${String(parent)}. Give 'run' or 'active'.`);
+  if (parent !== 'run' && parent !== 'active') invalid(where, `parent is ${told(parent)}. Give 'run' or 'active'.`);
   return {
     tracerProvider: tracerProvider as TracerProvider | undefined,
     meterProvider: meterProvider as MeterProvider | undefined,

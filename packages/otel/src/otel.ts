@@ -4,7 +4,7 @@ import type { Model } from '@guardloop/core/model';
 import { Follower } from './follower.js';
 import { readTraceparent } from './ids.js';
 import type { OtelOptions } from './options.js';
-import { fieldsOf, invalid, readOptions } from './options.js';
+import { fieldsOf, invalid, kindOf, readOptions } from './options.js';
 import type { Place } from './track.js';
 
 /** Where a run hangs, and to what it belongs. */
@@ -46,7 +46,7 @@ function readPlace(where: string, given: unknown, isPast: boolean): Place {
   const text = (name: string): string | undefined => {
     const value = fields[name];
     if (value === undefined || typeof value === 'string') return value;
-    return invalid(where, `${name} is ${value === null ? 'null' : typeof value}. Give a text, or leave it out.`);
+    return invalid(where, `${name} is ${kindOf(value)}. Give a text, or leave it out.`);
   };
   const traceparent = text('traceparent');
   const tracestate = text('tracestate');
@@ -62,7 +62,7 @@ function readModel(given: unknown): Model {
   if (typeof id !== 'string' || typeof provider !== 'string' || typeof stream !== 'function')
     invalid(
       'telemetry.model(…)',
-      `the first argument is no model, but ${given === null ? 'null' : typeof given}. Give what an adapter made, openai('gpt-5') for example.`,
+      `the first argument is no model, but ${kindOf(given)}. Give what an adapter made, openai('gpt-5') for example.`,
     );
   return given as Model;
 }
