@@ -27,9 +27,11 @@ end
 local function tell(session) redis.call('PUBLISH', base .. 'changes', session) end
 
 local parts = { 'session', 'log', 'payloads', 'asked', 'live', 'runs', 'open' }
+-- A session that a run needs for longer is not ended earlier by what is written meanwhile.
 local function touch(session, ttl, due)
   if ttl == '' or not ttl then return end
-  local ends = int(math.max(now, due or 0) + tonumber(ttl))
+  local before = tonumber(redis.call('HGET', key('session', session), 'expiresAt') or '0')
+  local ends = int(math.max(before, math.max(now, due or 0) + tonumber(ttl)))
   redis.call('HSET', key('session', session), 'expiresAt', ends)
   for _, part in ipairs(parts) do redis.call('PEXPIREAT', key(part, session), ends) end
   for _, run in ipairs(redis.call('ZRANGE', key('runs', session), 0, -1)) do redis.call('PEXPIREAT', key('run', run), ends) end
@@ -131,6 +133,12 @@ local function enqueue(run, id)
   elseif run.state == 'running' and run.leaseUntil then
     redis.call('ZADD', key('held', run.queue), run.leaseUntil, id)
     redis.call('ZADD', heldBy(run), run.leaseUntil, id)
+  end
+  -- The rule is that of \`neededUntil\` in \`@guardloop/store\`.
+  if run.state == 'queued' or run.state == 'running' then
+    local needed = run.dueAt
+    if run.state == 'running' then needed = run.leaseUntil end
+    touch(run.session, redis.call('HGET', key('session', run.session), 'ttl'), tonumber(needed or '0'))
   end
 end
 `;
@@ -278,7 +286,6 @@ if run.owner then redis.call('ZADD', key('allruns:o', run.owner), run.position, 
 if run.tenant then redis.call('ZADD', key('allruns:t', run.tenant), run.position, id) end
 putPayloads(session, 8, payloads)
 enqueue(run, id)
-touch(session, redis.call('HGET', key('session', session), 'ttl'), tonumber(run.dueAt))
 tell(session)
 return { 1, redis.call('HGETALL', key('run', id)) }`),
 

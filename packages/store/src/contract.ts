@@ -73,7 +73,7 @@ export interface SessionRecord extends Belonging {
   readonly status?: 'open' | 'waiting' | Exclude<RunStatus, 'interrupted'> | undefined;
   readonly createdAt: number;
   readonly updatedAt: number;
-  /** When it is deleted unless something is appended before; left out: never. */
+  /** When it is deleted unless something is appended before, or a run of it needs it for longer; left out: never. */
   readonly expiresAt?: number | undefined;
 }
 export interface SessionQuery extends PageQuery, BelongingQuery {
@@ -177,7 +177,10 @@ export interface ApprovalRecords {
  * hour): the clock was set back since.
  */
 export type RunState = 'queued' | 'running' | 'waiting' | 'ended';
-/** One submitted run: what is needed to begin it, and who has it. What happened in it stands in the log. */
+/**
+ * One submitted run: what is needed to begin it, and who has it. What happened in it stands in the log. Its session's time to live ends no
+ * earlier than so long after a `queued` run is due, or the lease of a `running` one is over.
+ */
 export interface RunRecord extends Belonging {
   readonly id: string;
   readonly session: string;

@@ -33,5 +33,5 @@ export { type Derived, deriveAll, deriveRecords, type SessionStand } from './der
 export { type ReadContents, readApart } from './read-apart.js';
 export type { RunContentRows, RunContents } from './run-contents.js';
 export { readRunContents } from './run-contents.js';
-export { changedRun, isDue, newRunRecord } from './run-records.js';
+export { changedRun, isDue, neededUntil, newRunRecord } from './run-records.js';
 export { Watchers } from './watchers.js';

@@ -2,7 +2,7 @@ import { checkClaim, checkLease, pageSize, readPlace, writePlace } from './check
 import type { ClaimOptions, Page, QueueLimits, RunQuery, RunRecord, RunRecords } from './contract.js';
 import { fitsQuery } from './fits-query.js';
 import type { MemoryTables, RunRow } from './memory-tables.js';
-import { changedRun, isDue, isHeld, isTimeCome, newRunRecord } from './run-records.js';
+import { changedRun, isDue, isHeld, isTimeCome, neededUntil, newRunRecord } from './run-records.js';
 
 const fields = ['session', 'state', 'queue', 'agent', 'owner', 'tenant'] as const;
 
@@ -13,8 +13,13 @@ export function memoryRuns(tables: MemoryTables): RunRecords {
     const row = tables.runs.get(id);
     return row && tables.session(row.record.session) && row;
   };
+  const put = (row: RunRow, record: RunRecord): void => {
+    row.record = record;
+    const session = tables.session(record.session);
+    if (session) tables.keep(session, neededUntil(record, tables.now()));
+  };
   const change = (row: RunRow, record: RunRecord): RunRecord => {
-    row.record = structuredClone(record);
+    put(row, structuredClone(record));
     tables.watchers.tell(record.session);
     return copy(row);
   };
@@ -52,7 +57,7 @@ export function memoryRuns(tables: MemoryTables): RunRecords {
       const lease = row?.record.lease;
       if (row === undefined || lease === undefined || lease.token !== token) return undefined;
       const now = tables.now();
-      row.record = { ...changedRun(row.record, {}, now), lease: { ...lease, until: now + leaseMs } };
+      put(row, { ...changedRun(row.record, {}, now), lease: { ...lease, until: now + leaseMs } });
       return copy(row);
     },
     async update(id, version, changes) {

@@ -3,6 +3,7 @@ import { memorySession } from '@guardloop/core';
 import { approvalTaken, checkBatch, checkId, checkSessionOf, logConflict } from './check-arguments.js';
 import type { ApprovalRecord, Belonging, LiveText, RunRecord, SessionRecord } from './contract.js';
 import { deriveRecords } from './derive.js';
+import { neededUntil } from './run-records.js';
 import { Watchers } from './watchers.js';
 
 /** One session, with what belongs to it. */
@@ -88,26 +89,33 @@ export class MemoryTables {
       ...(status === undefined ? {} : { status }),
       createdAt,
       updatedAt: now,
-      ...(row.ttlMs === undefined ? {} : { expiresAt: now + row.ttlMs }),
+      ...(row.record.expiresAt === undefined ? {} : { expiresAt: row.record.expiresAt }),
     };
+    this.keep(row, now);
     this.watchers.tell(id);
     await appending;
   }
 
   /**
-   * A run of a session that is there, or is made for it. The session stays until the run is due and its time to live is over. Throws
-   * CONFIG_INVALID for a session of another.
+   * A run of a session that is there, or is made for it. Throws CONFIG_INVALID for a session of another.
    */
   addRun(record: RunRecord): void {
-    const { session, owner, tenant, dueAt } = record;
+    const { session, owner, tenant } = record;
     const before = this.session(session);
     checkSessionOf(before?.record, record);
     const row = before ?? this.create(session, { owner, tenant });
     this.#orders += 1;
     this.runs.set(record.id, { record, order: this.#orders, token: 0, eventsAtClaim: 0 });
     row.runs.add(record.id);
-    if (row.ttlMs !== undefined) row.record = { ...row.record, expiresAt: Math.max(this.now(), dueAt) + row.ttlMs };
+    this.keep(row, neededUntil(record, this.now()));
     this.watchers.tell(session);
+  }
+
+  /** The session's time to live counts from then on, unless it ends later already. */
+  keep(row: SessionRow, until: number | undefined): void {
+    const { ttlMs, record } = row;
+    if (ttlMs === undefined || until === undefined || (record.expiresAt ?? 0) >= until + ttlMs) return;
+    row.record = { ...record, expiresAt: until + ttlMs };
   }
 
   delete(id: string): boolean {

@@ -59,6 +59,15 @@ export function isTimeCome({ dueAt, updatedAt }: Pick<RunRecord, 'dueAt' | 'upda
   return dueAt <= now || dueAt <= updatedAt;
 }
 
+/**
+ * Until when a run needs its session, whose time to live counts from then on: one that is `queued` until it is due, one that somebody has
+ * until the lease is over. Undefined: one that waits or has ended keeps no session.
+ */
+export function neededUntil({ state, dueAt, lease }: Pick<RunRecord, 'state' | 'dueAt' | 'lease'>, now: number): number | undefined {
+  if (state === 'queued') return Math.max(now, dueAt);
+  return state === 'running' ? Math.max(now, lease?.until ?? now) : undefined;
+}
+
 /** Whether somebody has it: a `running` one without a lease is held by what made it so. */
 export function isHeld({ state, lease }: Pick<RunRecord, 'state' | 'lease'>, now: number): boolean {
   return state === 'running' && (lease === undefined || (lease.until > now && lease.until <= now + maxLeaseMs));

@@ -94,6 +94,33 @@ export function testTimeToLive({ store, other, open, pass, options }: Suite): vo
       expect((await other().sessions.get(submitted.session))?.expiresAt).toBeGreaterThanOrEqual(submitted.dueAt + hour);
     });
 
+    it('keeps it whatever is appended by other runs meanwhile, and however the run is changed', async () => {
+      const dueAt = (await store().now()) + 10 * hour;
+      const submitted = newRun({ dueAt });
+      const { session } = submitted;
+      await store().sessions.create(session, { ttlMs: hour });
+      await store().runs.create(submitted);
+      await store().append(session, [inputEvent(1, 'x')], 0);
+      await other().append(session, [inputEvent(2, 'x')], 1);
+      expect((await other().sessions.get(session))?.expiresAt).toBeGreaterThanOrEqual(dueAt + hour);
+      await store().runs.update(submitted.id, 1, { dueAt: dueAt + hour });
+      expect((await other().sessions.get(session))?.expiresAt).toBeGreaterThanOrEqual(dueAt + 2 * hour);
+    });
+
+    it('keeps a session for as long as somebody has a run of it', async () => {
+      const submitted = newRun({ queue: newId('queue') });
+      const { id, session, queue } = submitted;
+      await store().sessions.create(session, { ttlMs: 60_000 });
+      await store().runs.create(submitted);
+      const claimed = await other().runs.claim({ owner: 'w', leaseMs: hour, queues: [{ queue }] });
+      const { token = 0, until = Number.POSITIVE_INFINITY } = claimed?.lease ?? {};
+      const claimedUntil = (await store().sessions.get(session))?.expiresAt;
+      expect(claimedUntil).toBeGreaterThanOrEqual(until);
+      await pass(5);
+      await store().runs.renew(id, token, hour);
+      expect((await other().sessions.get(session))?.expiresAt).toBeGreaterThan(claimedUntil ?? Number.POSITIVE_INFINITY);
+    });
+
     it('sweeps what has expired, and leaves what has not', async () => {
       const swept = await open({ database: 'swept', ttlMs: short });
       const [gone, kept] = [newId(), newId()];

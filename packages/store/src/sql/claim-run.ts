@@ -3,14 +3,14 @@ import { expressionBuilder, sql } from 'kysely';
 import { checkClaim, maxLeaseMs } from '../check-arguments.js';
 import { writeName } from '../codec.js';
 import type { ClaimOptions, QueueLimits, RunRecord } from '../contract.js';
-import { changedRun } from '../run-records.js';
+import { changedRun, neededUntil } from '../run-records.js';
 import { lookedAt } from './lead.js';
 import type { RunRow } from './run-rows.js';
 import { readRuns, runChanges } from './run-rows.js';
 import type { Db, SqlContext } from './sql-context.js';
 import { nowOf, timeOf } from './sql-context.js';
-import { lockSession, sessionIsLive } from './sql-sessions.js';
-import type { Tables } from './tables.js';
+import { keepSession, lockSession, sessionIsLive } from './sql-sessions.js';
+import type { SessionRow, Tables } from './tables.js';
 import { runColumns } from './tables.js';
 
 /** A queue that has room, and the tenants that have none in it. */
@@ -33,8 +33,8 @@ export async function claimRun(db: Db, context: SqlContext, options: ClaimOption
       .$if(passed.length > 0, (query) => query.where('runs.id', 'not in', passed))
       .executeTakeFirst();
     if (row === undefined) return undefined;
-    const events = await lastEvent(db, context, { row, now });
-    if (events !== undefined) return take(db, context, { row, events, now, options });
+    const session = await lockNext(db, context, { row, now });
+    if (session !== undefined) return take(db, context, { row, session, now, options });
     passed.push(row.id);
   }
 }
@@ -166,25 +166,31 @@ function isNext(now: number) {
 }
 
 /**
- * The last event of the run's session, which is kept from all others that claim; undefined where one of them was faster. Where one
- * transaction has the whole database there is nobody to be kept out.
+ * The run's session, which is kept from all others that claim; undefined where one of them was faster. Where one transaction has the whole
+ * database there is nobody to be kept out.
  */
-async function lastEvent(
+async function lockNext(
   db: Db,
   context: SqlContext,
   { row, now }: { readonly row: RunRow; readonly now: number },
-): Promise<number | undefined> {
+): Promise<SessionRow | undefined> {
   const session = await lockSession(db, context, row.session);
-  if (session === undefined || context.database.dialect === 'sqlite') return session?.events;
+  if (session === undefined || context.database.dialect === 'sqlite') return session;
   const stillNext = await db.selectFrom('runs').select('id').where('id', '=', row.id).where(isNext(now)).executeTakeFirst();
-  return stillNext && session.events;
+  return stillNext && session;
 }
 
 async function take(
   db: Db,
   context: SqlContext,
-  { row, events, now, options }: { readonly row: RunRow; readonly events: number; readonly now: number; readonly options: ClaimOptions },
+  {
+    row,
+    session,
+    now,
+    options,
+  }: { readonly row: RunRow; readonly session: SessionRow; readonly now: number; readonly options: ClaimOptions },
 ): Promise<RunRecord | undefined> {
+  const { events, ttl_ms: ttlMs } = session;
   const [record] = await readRuns(db, context, [row]);
   if (record === undefined) return undefined;
   const attempts = row.token > 0 && events > row.events_at_claim ? 1 : record.attempts + 1;
@@ -196,5 +202,6 @@ async function take(
     .set({ ...runChanges(claimed, row.cancel), token, events_at_claim: events })
     .where('id', '=', row.id)
     .execute();
+  await keepSession(db, { session: row.session, ttlMs, until: neededUntil(claimed, now) });
   return claimed;
 }

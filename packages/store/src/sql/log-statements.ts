@@ -1,4 +1,4 @@
-import type { CompiledQuery } from 'kysely';
+import type { CompiledQuery, RawBuilder } from 'kysely';
 import { sql } from 'kysely';
 import { Prepared } from './prepared.js';
 import type { Db, Now, SqlContext } from './sql-context.js';
@@ -32,11 +32,14 @@ export interface FenceValues {
   readonly status: string | null;
 }
 
+/** A session that a run needs for longer is not ended earlier by what is appended meanwhile. */
+const laterExpiry = (ends: RawBuilder<unknown>) => sql<number | null>`case when expires_at > ${ends} then expires_at else ${ends} end`;
+
 function fenceUpdate(db: Db, slots: FenceValues, now: Now) {
   const { session, before, born, events, run, agent, status } = slots;
   return db
     .updateTable('sessions')
-    .set({ events, run, agent, status, updated_at: now, expires_at: sql<number | null>`${now} + ttl_ms` })
+    .set({ events, run, agent, status, updated_at: now, expires_at: laterExpiry(sql`${now} + ttl_ms`) })
     .where('id', '=', session)
     .where('events', '=', before)
     .where('created_at', '=', born)

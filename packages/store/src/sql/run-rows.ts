@@ -48,22 +48,27 @@ function readRun(row: RunRow, { submission, cancel, trouble }: RunContents): Run
   };
 }
 
+/** A run that is kept from others. */
+export interface LockedRun {
+  readonly row: RunRow;
+  readonly record: RunRecord;
+  /** Of its session. */
+  readonly ttlMs: number | null;
+}
+
 /** The record with its row, kept from others in this transaction. */
-export async function lockRun(
-  db: Db,
-  context: SqlContext,
-  id: string,
-): Promise<{ readonly row: RunRow; readonly record: RunRecord } | undefined> {
+export async function lockRun(db: Db, context: SqlContext, id: string): Promise<LockedRun | undefined> {
   const row = await db
     .selectFrom('runs')
     .select(runColumns)
+    .select(({ selectFrom }) => selectFrom('sessions').select('ttl_ms').whereRef('sessions.id', '=', 'runs.session').as('ttl_ms'))
     .where('id', '=', writeName(id))
     .where(sessionIsLive(nowOf(context), 'runs'))
     .$if(context.database.dialect === 'postgres', (query) => query.forUpdate())
     .executeTakeFirst();
   if (row === undefined) return undefined;
   const [record] = await readRuns(db, context, [row]);
-  return record && { row, record };
+  return record && { row, record, ttlMs: row.ttl_ms };
 }
 
 /** The columns that change in a run's life, from its record; `cancel` is the sealed text of it. */

@@ -3,14 +3,15 @@ import { checkLease, checkSessionOf, maxLeaseMs, pageSize, readPlace, writePlace
 import type { Content, Encoded } from '../codec.js';
 import { placeOf, writeName } from '../codec.js';
 import type { NewRun, RunChange, RunQuery, RunRecord, RunRecords } from '../contract.js';
-import { changedRun, newRunRecord } from '../run-records.js';
+import { changedRun, neededUntil, newRunRecord } from '../run-records.js';
 import { claimRun } from './claim-run.js';
 import { leadOf, lookedAt } from './lead.js';
 import { putPayloads } from './payloads.js';
+import type { LockedRun } from './run-rows.js';
 import { lockRun, readRuns, runChanges } from './run-rows.js';
 import type { Db, SqlContext } from './sql-context.js';
 import { nowOf, timeOf } from './sql-context.js';
-import { belonging, insertSession, lockSession, sessionIsLive, written } from './sql-sessions.js';
+import { belonging, insertSession, keepSession, lockSession, sessionIsLive, written } from './sql-sessions.js';
 import { runColumns } from './tables.js';
 
 export function sqlRuns(context: SqlContext): RunRecords {
@@ -59,7 +60,7 @@ export function sqlRuns(context: SqlContext): RunRecords {
         if (found === undefined || lease === undefined || lease.token !== token) return undefined;
         const now = await timeOf(db, context);
         const renewed: RunRecord = { ...changedRun(found.record, {}, now), lease: { ...lease, until: now + leaseMs } };
-        await putRun(db, renewed, { cancel: found.row.cancel });
+        await putRun(db, renewed, { found, cancel: found.row.cancel });
         return renewed;
       });
     },
@@ -110,12 +111,7 @@ async function createRun(
       await dropStray(db, context, run.id);
       continue;
     }
-    if (row.ttl_ms !== null)
-      await db
-        .updateTable('sessions')
-        .set({ expires_at: Math.max(now, run.dueAt) + row.ttl_ms })
-        .where('id', '=', session)
-        .execute();
+    await keepSession(db, { session, ttlMs: row.ttl_ms, until: neededUntil(record, now) });
     await putPayloads(db, { session, encoded });
     return { created: true, run: record };
   }
@@ -143,7 +139,7 @@ async function updateRun(
   const kept = changed.cancel === undefined ? null : found.row.cancel;
   const cancel = change.cancel ? ((await write('cancel', change.cancel)) ?? null) : kept;
   const submission = change.submission === undefined ? undefined : await write('run', change.submission);
-  await putRun(db, changed, { cancel, ...(submission === undefined ? {} : { submission }) });
+  await putRun(db, changed, { found, cancel, ...(submission === undefined ? {} : { submission }) });
   return changed;
 }
 
@@ -151,13 +147,14 @@ async function updateRun(
 async function putRun(
   db: Db,
   record: RunRecord,
-  { cancel, ...submission }: { readonly cancel: string | null; readonly submission?: string },
+  { found, cancel, ...submission }: { readonly found: LockedRun; readonly cancel: string | null; readonly submission?: string },
 ): Promise<void> {
   await db
     .updateTable('runs')
     .set({ ...runChanges(record, cancel), ...submission })
     .where('id', '=', writeName(record.id))
     .execute();
+  await keepSession(db, { session: found.row.session, ttlMs: found.ttlMs, until: neededUntil(record, record.updatedAt) });
 }
 
 /** What is due and what has trouble is found by an index of its own. */

@@ -103,6 +103,16 @@ export async function insertSession(
   return inserted && row;
 }
 
+/** The session's time to live counts from then on, unless it ends later already. */
+export async function keepSession(
+  db: Db,
+  { session, ttlMs, until }: { readonly session: string; readonly ttlMs: number | null; readonly until: number | undefined },
+): Promise<void> {
+  if (ttlMs === null || until === undefined) return;
+  const ends = until + ttlMs;
+  await db.updateTable('sessions').set({ expires_at: ends }).where('id', '=', session).where('expires_at', '<', ends).execute();
+}
+
 /** Deletes a session and everything of it. */
 export async function deleteSession(db: Db, session: string): Promise<void> {
   for (const table of ['events', 'approvals', 'runs', 'lives'] as const)
