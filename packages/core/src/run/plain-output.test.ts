@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import fc from 'fast-check';
 import { describe, expect, it, vi } from 'vitest';
 import { contentText, deepFreeze, errorText, maxOutputDepth, maxOutputNodes, plainOutput } from './plain-output.js';
@@ -8,6 +9,21 @@ const base64 = (bytes: Uint8Array): string => Buffer.from(bytes).toString('base6
 
 function toItself(this: unknown): unknown {
   return this;
+}
+
+function* generate(): Generator<number> {
+  yield 1;
+}
+
+async function* generateLater(): AsyncGenerator<number> {
+  yield 1;
+}
+
+class Page {
+  readonly data = [1];
+  async *[Symbol.asyncIterator](): AsyncGenerator<number> {
+    yield* this.data;
+  }
 }
 
 function isDeepFrozen(value: unknown): boolean {
@@ -70,6 +86,15 @@ describe('plainOutput', () => {
       '[blob application/octet-stream, 3 bytes, not read]',
       '[blob application/octet-stream, 3 bytes, not read]',
     ],
+    ['a response', new Response('secret'), '[body, not read]', '[body, not read]'],
+    ['a stream', new ReadableStream(), '[stream, not read]', '[stream, not read]'],
+    ['a stream of Node', Readable.from(['a']), '[stream, not read]', '[stream, not read]'],
+    ['a promise inside', { a: Promise.resolve(1) }, '{"a":"[promise, not awaited]"}', { a: '[promise, not awaited]' }],
+    ['a generator', generate(), '[iterator, not read]', '[iterator, not read]'],
+    ['a generator that waits', generateLater(), '[iterator, not read]', '[iterator, not read]'],
+    ['headers', { h: new Headers({ a: 'b' }) }, '{"h":"[iterator, not read]"}', { h: '[iterator, not read]' }],
+    ['a page of a list, with fields of its own', new Page(), '{"data":[1]}', { data: [1] }],
+    ['an object without a class and with such names', { then: 1, pipe: () => 1 }, '{"then":1}', { then: 1 }],
     ['an object that toJSON makes null', { toJSON: () => null }, 'null', null],
     ['an object that toJSON makes a list', { toJSON: () => [1] }, '[1]', [1]],
     ['an object that toJSON gives back', { a: 1, toJSON: toItself }, '{"a":1}', { a: 1 }],

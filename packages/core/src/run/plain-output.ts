@@ -39,7 +39,8 @@ const isPlain = (value: object): boolean => {
  * and does not copy text. Strings stay as they are; everything else is JSON of one layer with real characters:
  * `undefined`, functions and symbols are `(no result)`, left out of objects and null in lists; `NaN`, infinities and bigints are text; dates
  * are ISO text; an error is its name and message; a Map with text keys is an object, another a list of pairs; a Set is a list; objects give
- * their own enumerable fields, or what `toJSON` gives; bytes are parts, or text if they are UTF-8.
+ * their own enumerable fields, or what `toJSON` gives; bytes are parts, or text if they are UTF-8; what would have to be waited for or read
+ * to its end (a promise inside, a response, a stream, an iterator) is a mark that says so.
  */
 export function plainOutput(output: unknown): PlainOutput {
   if (typeof output === 'string') return textOutput(wellFormed(output));
@@ -113,6 +114,17 @@ function partsOutput(parts: readonly Part[]): PlainOutput {
   return Object.freeze({ content, value: content as unknown as JsonValue, isText: false });
 }
 
+/** For an object whose fields are not what it holds: what it is, and that nobody has taken it out. Calls nothing. */
+function unreadMark(value: object): string | undefined {
+  if (isPlain(value)) return undefined;
+  const has = (name: PropertyKey): boolean => typeof (value as { readonly [name: PropertyKey]: unknown })[name] === 'function';
+  if (has('pipe') || has('pipeTo')) return '[stream, not read]';
+  if (Object.keys(value).length > 0) return undefined;
+  if (has('then')) return '[promise, not awaited]';
+  if (has('arrayBuffer')) return '[body, not read]';
+  return has(Symbol.iterator) || has(Symbol.asyncIterator) ? '[iterator, not read]' : undefined;
+}
+
 /** One copy of one output. Every field that cannot be read becomes a mark; nothing is thrown. */
 class PlainCopy {
   /** Images and files found inside, in order. In the copy each stands as its part, in the text as a stand-in. */
@@ -160,7 +172,7 @@ class PlainCopy {
       if (known !== nothingKnown) return known;
     }
     const { toJSON } = value as { readonly toJSON?: unknown };
-    if (typeof toJSON !== 'function') return this.ofFields(value, depth);
+    if (typeof toJSON !== 'function') return unreadMark(value) ?? this.ofFields(value, depth);
     const json: unknown = toJSON.call(value, '');
     if (!isObject(json)) return this.of(json, depth);
     return Array.isArray(json) ? this.ofList(json, depth) : this.ofFields(json, depth);
