@@ -58,6 +58,27 @@ describe('K26', () => {
       });
     });
 
+    it('S219: what one copy has defined another runs at once, also where its schemas are still being converted', async () => {
+      const copied = JSON.stringify(pathToFileURL(await secondCopy()).href);
+      const mini = JSON.stringify(pathToFileURL(createRequire(core).resolve('zod/mini')).href);
+      const seen = await inNode(`
+        Promise.all([import(${url}), import(${copied}), import(${mini})]).then(async ([own, copy, z]) => {
+          const calls = [{ type: 'tool.call', index: 0, call: { id: 'c1', name: 'look', input: { what: 'x' } } }];
+          const texts = [{ type: 'text.delta', text: '{"found":"x"}' }];
+          const model = { id: 'm', provider: 'test', async *stream({ turn }) {
+            yield* turn === 1 ? calls : texts;
+            yield { type: 'end', stopReason: turn === 1 ? 'tool_calls' : 'stop', usage: { requests: 1 } };
+          } };
+          const look = copy.defineTool({ name: 'look', description: 'Looks.', input: z.object({ what: z.string() }), execute: ({ what }) => what });
+          const output = z.object({ found: z.string() });
+          const agent = copy.defineAgent({ name: 'a', instructions: '', model, tools: [look], output });
+          const result = await own.run(agent, 'go');
+          const error = result.status === 'failed' ? result.error.message : undefined;
+          console.log(JSON.stringify({ status: result.status, output: result.output, error }));
+        }).catch((thrown) => console.log(JSON.stringify(String(thrown))));`);
+      expect(seen).toEqual({ status: 'completed', output: { found: 'x' } });
+    });
+
     it('S220: a program of either module system can load it, and sees the same class', async () => {
       const seen = await inNode(`
         const required = require(${JSON.stringify(core)});

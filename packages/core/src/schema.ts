@@ -111,8 +111,14 @@ function convert(make: () => object, owner: string): JsonObject {
 }
 
 // ------------------------------------------------------------------------------------------------ zod/mini
-/** Conversions under way, of schemas that do not bring their own: those of zod/mini. */
-const pending = new Set<Promise<void>>();
+const underWay = Symbol.for('guardloop.schemas');
+const holder = globalThis as { [underWay]?: Set<Promise<void>> };
+/**
+ * Conversions under way, of schemas that do not bring their own: those of zod/mini, and of zod before it knew Standard JSON Schema. Of all
+ * copies of this package: a tool that one has defined may be run by another.
+ */
+const pending = holder[underWay] ?? new Set();
+holder[underWay] = pending;
 
 /**
  * Undefined where every schema compiled so far has its `json`; else resolves when they have, or rejects with CONFIG_INVALID. To be awaited
