@@ -134,7 +134,7 @@ export function checkNewRun(run: NewRun): void {
   checkId('session', run.session);
   checkBelonging(`the run ${run.id}`, run);
   for (const name of ['agent', 'queue'] as const)
-    if (typeof run[name] !== 'string' || run[name] === '') throw refuse(`\`${name}\` of the run ${run.id} is no name. Give a text.`);
+    if (!isName(run[name])) throw refuse(`\`${name}\` of the run ${run.id} is no text of 1 to 1,000 bytes in UTF-8. Give one that is.`);
   if (!Number.isSafeInteger(run.priority)) throw refuse(`\`priority\` of the run ${run.id} is no whole number. 0 is taken first.`);
   if (!isTime(run.dueAt)) throw refuse(`\`dueAt\` of the run ${run.id} is no time. Give milliseconds since 1970.`);
 }

@@ -155,6 +155,35 @@ describe('importSession', () => {
     expect([done.status, auditLog(done.log)]).toEqual(['completed', []]);
   });
 
+  it('refuses an export that is damaged, says where without what stands there, and stores nothing', async () => {
+    const store = memoryStore();
+    await conversation(store);
+    const whole = await exportSession(store, 'chat');
+    if (whole === undefined) throw new Error('there is no session');
+    const { log, approvals } = whole;
+    const withEvent = (at: number, event: unknown) => ({
+      ...whole,
+      log: { ...log, events: log.events.map((each, index) => (index === at ? (event as LogEvent) : each)) },
+    });
+    const asks = log.events.findIndex(({ type }) => type === 'approval.request');
+    const { approval: _, ...asked } = log.events[asks] as { readonly approval?: unknown } & LogEvent;
+    const damaged = [
+      [withEvent(2, null), 'LOG_INVALID'],
+      [withEvent(2, { seq: 3 }), 'LOG_INVALID'],
+      [withEvent(asks, asked), 'LOG_INVALID'],
+      [withEvent(0, { ...log.events[0], seq: 2 }), 'LOG_INVALID'],
+      [{ ...whole, approvals: [null, ...approvals] }, 'CONFIG_INVALID'],
+      [{ ...whole, session: null }, 'CONFIG_INVALID'],
+    ] as const;
+    for (const [given, code] of damaged) {
+      const target = memoryStore();
+      const refused = await importSession(target, given as typeof whole).catch((thrown: unknown) => thrown);
+      expect(refused).toMatchObject({ code });
+      expect(String(refused)).not.toContain('411-1');
+      expect(await target.sessions.get('chat')).toBeUndefined();
+    }
+  });
+
   it('refuses an id that is taken, a redacted export, and what is none, and stores nothing', async () => {
     const store = memoryStore();
     await conversation(store);

@@ -1,5 +1,5 @@
 import type { Log, LogEvent } from '@guardloop/core';
-import { GuardloopError } from '@guardloop/core';
+import { assertLog, GuardloopError } from '@guardloop/core';
 import { checkId } from './check-arguments.js';
 import type { ApprovalRecord, SessionRecord, Store } from './contract.js';
 import type { Redaction, RedactionCount } from './redact-contents.js';
@@ -57,8 +57,8 @@ const batchSize = 500;
 
 /**
  * Puts an exported session into a store under its own id: owner, tenant, log, approvals, and their answers that no run has taken up. Times
- * of creation are new. Rejects with CONFIG_INVALID for a redacted export, one of another format, or where the id is taken, and stores
- * nothing then. Rejects with what the store rejects with; what was stored before is deleted again.
+ * of creation are new. Rejects with CONFIG_INVALID for a redacted export, one of another format, or where the id is taken, with LOG_INVALID
+ * for a log that is damaged, and stores nothing then. Rejects with what the store rejects with; what was stored before is deleted again.
  */
 export async function importSession(store: Store, exported: SessionExport): Promise<SessionRecord> {
   checkExport(exported);
@@ -106,9 +106,12 @@ function checkExport(exported: SessionExport): void {
   if (given.redacted !== undefined)
     throw refuse('This export is redacted: no run could go on from it. Import a whole one, made without `redact`.');
   checkId('session', given.session?.id);
+  assertLog(given.log, { words: 'any' });
 }
 
 function isWhole({ session, log, approvals }: Partial<SessionExport>): boolean {
   const events: readonly LogEvent[] | undefined = log?.events;
-  return typeof session === 'object' && log?.version === 1 && Array.isArray(events) && events.length > 0 && Array.isArray(approvals);
+  const isRecord = (value: unknown): boolean => typeof value === 'object' && value !== null;
+  const isList = Array.isArray(approvals) && approvals.every((approval) => isRecord(approval) && typeof approval.id === 'string');
+  return isRecord(session) && log?.version === 1 && Array.isArray(events) && events.length > 0 && isList;
 }
