@@ -196,10 +196,10 @@ describe.each(sides)('$name', (side) => {
   });
 
   it('a model that takes too long is stopped by the limit of time, and the server sees it', async () => {
-    server.on({}, { content: 'a very long answer '.repeat(20) }, { latency: 30 });
+    server.on({}, { content: 'a very long answer '.repeat(400) }, { latency: 30 });
 
     const events: RunEvent[] = [];
-    const watched = stream(desk(side, 0), 'Well?', { guardrails: [witness([])], limits: { ms: 150 } });
+    const watched = stream(desk(side, 0), 'Well?', { guardrails: [witness([])], limits: { ms: 1_000 } });
     for await (const event of watched) events.push(event);
 
     expect(passed(await watched.result)).toMatchObject({ status: 'exhausted', limit: 'ms' });

@@ -80,7 +80,7 @@ export class ModelServer {
   /** Settles once the server holds no request open; rejects after a second. */
   async whenClosed(): Promise<void> {
     for (let waited = 0; this.open > 0; waited += 5) {
-      if (waited > 1_000) throw new Error(`${this.open} requests are still open.`);
+      if (waited > 15_000) throw new Error(`${this.open} requests are still open.`);
       await new Promise((resolve) => setTimeout(resolve, 5));
     }
   }
