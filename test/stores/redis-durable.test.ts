@@ -1,6 +1,10 @@
+import { defineAgent, defineTool, resume, run } from '@guardloop/core';
 import { durableConformance } from '@guardloop/durable/conformance';
 import { redisStore } from '@guardloop/store-redis';
-import { afterAll, beforeAll, describe } from 'vitest';
+import { callTool, say, scriptedModel } from '@guardloop/testing';
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { z } from 'zod';
 import type { RedisServer } from '../servers/redis.js';
 import { redisMissing, skipsRedis, startRedis } from '../servers/redis.js';
 
@@ -16,5 +20,41 @@ describe.skipIf(skipsRedis)(redisMissing ?? 'Redis', () => {
     harnesses += 1;
     const prefix = `durable-${harnesses}`;
     return { openStore: () => redisStore({ url: server.url, prefix }) };
+  });
+
+  it('finds decisions that are to be taken up for what they cost, however many questions were answered before', async () => {
+    const store = redisStore({ url: server.url, prefix: 'many' });
+    const client = new Redis(server.url);
+    onTestFinished(async () => {
+      client.disconnect();
+      await store.close();
+    });
+    const pay = defineTool({ name: 'pay', description: 'Pay.', input: z.object({}), approval: true, execute: () => 'paid' });
+    const model = scriptedModel([callTool('pay'), say('Done.')]);
+    const cashier = defineAgent({ name: 'cashier', instructions: '', model, tools: [pay] });
+    const ask = async (id: string): Promise<string> => {
+      const asked = await run(cashier, 'Pay', { session: { store, id } });
+      return asked.status === 'interrupted' ? (asked.approvals[0]?.id ?? '') : '';
+    };
+    const waiting = await ask('waiting');
+    await store.approvals.decide(waiting, 'approve');
+    const commandsOf = async (work: () => Promise<unknown>): Promise<number> => {
+      const count = async () => Number(/total_commands_processed:(\d+)/.exec(await client.info('stats'))?.[1]);
+      const before = await count();
+      await work();
+      return (await count()) - before;
+    };
+    const list = async () => {
+      const { items } = await store.approvals.list({ state: 'decided' });
+      expect(items.map(({ id }) => id)).toEqual([waiting]);
+    };
+    const alone = await commandsOf(list);
+    for (let answered = 0; answered < 40; answered += 1) {
+      const id = `s${answered}`;
+      const asked = await ask(id);
+      await store.approvals.decide(asked, 'approve');
+      await resume(cashier, { store, id }, { decisions: { [asked]: 'approve' } });
+    }
+    expect(await commandsOf(list)).toBeLessThanOrEqual(alone + 2);
   });
 });

@@ -280,7 +280,7 @@ export class ActiveRun {
   }
 
   private decided(): Promise<readonly ApprovalRecord[]> {
-    return approvalsOfRun(this.place.store, this.id, 'decided').then(({ items }) => items);
+    return approvalsOfRun(this.place.store, this.record, 'decided').then(({ items }) => items);
   }
 
   /** What a result means for the record; decisions that came meanwhile are taken up by the next claim. */
@@ -288,7 +288,7 @@ export class ActiveRun {
     const outcome = outcomeOfResult(result, this.log.hasEnded);
     if (outcome.kind === 'waiting') {
       const { store, agents, times } = this.place;
-      await scheduleApprovals(store, this.id, agents.get(this.record.agent)?.approvals ?? times);
+      await scheduleApprovals(store, this.record, agents.get(this.record.agent)?.approvals ?? times);
     }
     return outcome;
   }

@@ -43,7 +43,7 @@ async function resultNow(store: Store, found: RunRecord): Promise<DurableResult>
   const events = eventsOf(record.id, log.events);
   const base = { run, log, events };
   if (state === 'waiting') {
-    const { items } = await approvalsOfRun(store, record.id, 'open');
+    const { items } = await approvalsOfRun(store, record, 'open');
     return { ...base, status: 'interrupted', approvals: items };
   }
   const end = events.findLast((event): event is RunEndEvent => event.type === 'run.end' && event.run === record.id);

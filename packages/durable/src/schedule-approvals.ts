@@ -1,9 +1,13 @@
-import type { Store } from '@guardloop/store';
+import type { RunRecord, Store } from '@guardloop/store';
 import { approvalsOfRun } from './approvals-of-run.js';
 import type { ApprovalTimes } from './types.js';
 
 /** Sets the times of the questions that a run asks now, where they have none yet. */
-export async function scheduleApprovals(store: Store, run: string, times: ApprovalTimes | undefined): Promise<void> {
+export async function scheduleApprovals(
+  store: Store,
+  run: Pick<RunRecord, 'id' | 'session'>,
+  times: ApprovalTimes | undefined,
+): Promise<void> {
   const { remindAfterMs, expireAfterMs } = times ?? {};
   if (remindAfterMs === undefined && expireAfterMs === undefined) return;
   const { items } = await approvalsOfRun(store, run, 'open');

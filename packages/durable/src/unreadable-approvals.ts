@@ -24,7 +24,7 @@ export async function lookAfterUnreadable(place: UnreadablePlace, after: string 
   for (const id of [...(open.unreadable ?? []), ...(decided.unreadable ?? [])]) await tell(place, id);
   const { items } = await store.runs.list({ state: 'waiting', trouble: true, limit: size });
   for (const run of items) {
-    if (!isOurs(run) || (await approvalsOfRun(store, run.id)).unreadable) continue;
+    if (!isOurs(run) || (await approvalsOfRun(store, run)).unreadable) continue;
     await changeRun(store, run.id, (now) => (now.state === 'waiting' && isOurs(now) ? { trouble: null } : undefined));
   }
   return open.next;

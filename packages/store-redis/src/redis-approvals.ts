@@ -101,9 +101,8 @@ export function redisApprovals(context: RedisContext): ApprovalRecords {
   /** False: it was changed since it was read. */
   const put = async (before: StoredApproval, record: ApprovalRecord): Promise<boolean> => {
     const { text, payloads } = await writeApproval(context, record);
-    const isOpen = record.state === 'open' ? 1 : 0;
     const names = [writeName(record.session), writeName(record.id)];
-    const parameters = [...names, before.text, text, isOpen, record.requestedAt, payloads.length, ...payloadParameters({ payloads })];
+    const parameters = [...names, before.text, text, record.state, record.requestedAt, payloads.length, ...payloadParameters({ payloads })];
     return (await connection.script('putApproval', parameters)) === 1;
   };
   const change = async (id: string, make: (record: ApprovalRecord | undefined) => ApprovalRecord | undefined): Promise<boolean> => {
@@ -153,7 +152,7 @@ async function listApprovals(context: RedisContext, query: ApprovalQuery): Promi
 /** The index that is likely to be the shortest. */
 function indexOf({ owner, tenant, state }: ApprovalQuery): string {
   if (owner !== undefined) return `approvals:o:${writeName(owner)}`;
-  if (state === 'open') return 'approvals:open';
+  if (state === 'open' || state === 'decided') return `approvals:${state}`;
   return tenant === undefined ? 'approvals' : `approvals:t:${writeName(tenant)}`;
 }
 

@@ -105,6 +105,8 @@ async function tryAppend(context: RedisContext, batch: Batch, stand: Stand | und
 
 async function approvalParameters(context: RedisContext, record: ApprovalRecord, stored: ReadonlyMap<string, StoredApproval>) {
   const { text, payloads } = await writeApproval(context, record);
-  const isOpen = record.state === 'open' ? '1' : '0';
-  return { parameters: [writeName(record.id), stored.get(record.id)?.text ?? '', text, isOpen, String(record.requestedAt)], payloads };
+  return {
+    parameters: [writeName(record.id), stored.get(record.id)?.text ?? '', text, record.state, String(record.requestedAt)],
+    payloads,
+  };
 }

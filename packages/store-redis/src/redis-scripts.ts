@@ -48,7 +48,7 @@ local function unindex(session)
     local kind, id = string.sub(name, 1, 1), string.sub(name, 2)
     if kind == 'a' then
       redis.call('HDEL', base .. 'askedby', id)
-      for _, index in ipairs({ base .. 'approvals', base .. 'approvals:open', key('approvals:o', ids['@owner'] or ''), key('approvals:t', ids['@tenant'] or '') }) do
+      for _, index in ipairs({ base .. 'approvals', base .. 'approvals:open', base .. 'approvals:decided', key('approvals:o', ids['@owner'] or ''), key('approvals:t', ids['@tenant'] or '') }) do
         redis.call('ZREM', index, id)
       end
     elseif kind == 'r' then
@@ -103,8 +103,10 @@ local function putApproval(session, record, approval)
   redis.call('ZADD', base .. 'approvals', approval.at, approval.id)
   if record.owner then redis.call('ZADD', key('approvals:o', record.owner), approval.at, approval.id) end
   if record.tenant then redis.call('ZADD', key('approvals:t', record.tenant), approval.at, approval.id) end
-  if approval.open == '1' then redis.call('ZADD', base .. 'approvals:open', approval.at, approval.id)
-  else redis.call('ZREM', base .. 'approvals:open', approval.id) end
+  for _, state in ipairs({ 'open', 'decided' }) do
+    if approval.state == state then redis.call('ZADD', key('approvals', state), approval.at, approval.id)
+    else redis.call('ZREM', key('approvals', state), approval.id) end
+  end
 end
 
 -- Names hold no U+0000. What a claim asks first stands in it, so that those that it passes by cost it nothing.
@@ -158,7 +160,7 @@ return { 'ok', redis.call('LRANGE', log, ARGV[2], -1) }`,
 
   /**
    * session, afterSeq, incarnation that was read or '', a new one, the store's ttl, run, agent, status, counts of texts, payloads,
-   * approvals; texts; digest and text of each payload; id, text that was read or '', new text, whether it is open, time of the question of
+   * approvals; texts; digest and text of each payload; id, text that was read or '', new text, its state, time of the question of
    * each approval.
    */
   append: script(`
@@ -190,7 +192,7 @@ end
 local record = fields(name)
 putPayloads(session, 12 + texts, payloads)
 for at = first, first + approvals * 5 - 1, 5 do
-  putApproval(session, record, { id = ARGV[at], text = ARGV[at + 2], open = ARGV[at + 3], at = ARGV[at + 4] })
+  putApproval(session, record, { id = ARGV[at], text = ARGV[at + 2], state = ARGV[at + 3], at = ARGV[at + 4] })
 end
 order(session, record)
 touch(session, record.ttl)
@@ -230,13 +232,13 @@ return gone`,
     'allow-oom',
   ),
 
-  /** session, id, text that was read, new text, whether it is open, time of the question, count of payloads; digest and text of each. */
+  /** session, id, text that was read, new text, its state, time of the question, count of payloads; digest and text of each. */
   putApproval: script(`
 local session = ARGV[1]
 if (redis.call('HGET', key('asked', session), ARGV[2]) or '') ~= ARGV[3] then return 0 end
 putPayloads(session, 8, tonumber(ARGV[7]))
 local record = fields(key('session', session))
-putApproval(session, record, { id = ARGV[2], text = ARGV[4], open = ARGV[5], at = ARGV[6] })
+putApproval(session, record, { id = ARGV[2], text = ARGV[4], state = ARGV[5], at = ARGV[6] })
 if record.expiresAt then redis.call('PEXPIREAT', key('payloads', session), record.expiresAt) end
 tell(session)
 return 1`),
