@@ -66,6 +66,12 @@ describe('calls', () => {
   it('are redundant with equal tool, input and result, in any order of fields', async () => {
     const { scores } = await score([lookAt('x'), lookAt('x'), lookAt('y'), lookAt('x'), say('Done.')]);
     expect(scores.redundant).toBe(2 / 4);
+    const [one, other] = [
+      { what: 'x', and: { a: 1, b: [2] } },
+      { and: { b: [2], a: 1 }, what: 'x' },
+    ];
+    const ordered = await score([callTool('look', one), callTool('look', other), say('Done.')]);
+    expect(ordered.scores.redundant).toBe(1 / 2);
   });
 
   it('of child runs count, each within its run', async () => {

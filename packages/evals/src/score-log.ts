@@ -1,10 +1,10 @@
 import type { Log, LogEvent, Message, RunStatus } from '@guardloop/core';
-import { assertLog, replay } from '@guardloop/core';
+import { assertLog, canonicalJson, replay } from '@guardloop/core';
 import type { JsonValue } from '@guardloop/core/model';
 import type { Evidence, Step } from '@guardloop/reasoning';
 import { missingEvidence, steps } from '@guardloop/reasoning';
 import type { MadeCall } from './match.js';
-import { countMatches, isAnswer, isEqual } from './match.js';
+import { countMatches, isAnswer } from './match.js';
 import type { Scores } from './scores.js';
 import type { EvalTask, ExpectedEvidence } from './task.js';
 import { readTask } from './task.js';
@@ -125,13 +125,16 @@ function largestOf(events: readonly LogEvent[]): number {
 
 type Made = MadeCall & { readonly step: Step };
 
+/** Each call is looked at once, however many there are. */
 function countRedundant(made: readonly Made[]): number {
-  const isSame = (left: Made, right: Made): boolean =>
-    left.name === right.name &&
-    left.step.run === right.step.run &&
-    left.step.observation?.text === right.step.observation?.text &&
-    isEqual(left.input, right.input);
-  return made.filter((call, index) => call.step.observation && made.slice(0, index).some((earlier) => isSame(earlier, call))).length;
+  const seen = new Set<string>();
+  let redundant = 0;
+  for (const { name, input, step } of made) {
+    const key = canonicalJson([step.run, name, input, step.observation?.text ?? null]);
+    if (step.observation && seen.has(key)) redundant += 1;
+    seen.add(key);
+  }
+  return redundant;
 }
 
 /** That an answer was premature is the work's affair and no false block. */
