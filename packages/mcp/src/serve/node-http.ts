@@ -57,12 +57,26 @@ function checkPlace({ port, host, path }: { readonly port: unknown; readonly hos
   if (typeof path !== 'string' || !/^\/[^?#\s]*$/.test(path)) refuse("under a `path` that is none. Give one such as '/mcp'.");
 }
 
+/** Undefined where the client names no host, or no place, that could be. */
+function addressOf({ url = '/', headers }: IncomingMessage): URL | undefined {
+  try {
+    return new URL(url, `http://${headers.host ?? 'localhost'}`);
+  } catch {
+    return undefined;
+  }
+}
+
 async function answer(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   { path, handle }: { readonly path: string; readonly handle: (request: Request) => Promise<Response> },
 ): Promise<void> {
-  const url = new URL(incoming.url ?? '/', `http://${incoming.headers.host ?? 'localhost'}`);
+  const url = addressOf(incoming);
+  // What `Request` does not take, nobody has a use for.
+  if (url === undefined || incoming.method === 'TRACE') {
+    outgoing.writeHead(url === undefined ? 400 : 405, { connection: 'close' }).end();
+    return;
+  }
   if (url.pathname !== path) {
     outgoing.writeHead(404).end();
     return;

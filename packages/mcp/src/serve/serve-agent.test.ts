@@ -404,6 +404,8 @@ describe('over HTTP', () => {
     expect(await statusOf({ origin: 'https://evil.example' })).toBe(403);
     expect(await statusOf({ origin: 'null' })).toBe(403);
     expect(await statusOf({}, 'POST', '/other')).toBe(404);
+    expect(await statusOf({}, 'TRACE')).toBe(405);
+    expect(await statusOf({ host: 'a b' })).toBe(400);
     expect(await statusOf({}, 'GET')).toBe(400);
     expect(await statusOf({ 'mcp-session-id': 'made-up' })).toBe(404);
     expect([400, 406]).toContain(await statusOf({}));
