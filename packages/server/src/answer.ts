@@ -90,8 +90,11 @@ async function identify<U extends Caller>(request: Request, { authenticate, onEr
   throw new Problem('unauthenticated', { headers: { 'www-authenticate': 'Bearer' } });
 }
 
+/** A year: what goes beyond would be written as no whole number. */
+const longestWaitSeconds = 31_536_000;
+
 async function checkRate<U extends Caller>(request: Request, caller: U, { made, settings }: Arrival<U>): Promise<void> {
-  let wait: { readonly retryAfterMs: number } | undefined;
+  let wait: unknown;
   try {
     wait = await settings.rateLimit?.({ caller, operation: made.id, request });
   } catch (thrown) {
@@ -99,8 +102,18 @@ async function checkRate<U extends Caller>(request: Request, caller: U, { made, 
     throw new Problem('unavailable', { headers: { 'retry-after': '2' } });
   }
   if (wait === undefined) return;
-  const seconds = Math.ceil(wait.retryAfterMs / 1_000);
-  throw new Problem('too-many', { headers: { 'retry-after': String(Number.isFinite(seconds) && seconds > 0 ? seconds : 1) } });
+  const retryAfterMs: unknown = typeof wait === 'object' && wait !== null && 'retryAfterMs' in wait ? wait.retryAfterMs : undefined;
+  if (typeof retryAfterMs !== 'number' || Number.isNaN(retryAfterMs)) {
+    settings.onError(
+      new GuardloopError(
+        'CONFIG_INVALID',
+        '`rateLimit` of guardloopServer gave what is no answer, and the request was refused. Give undefined to let it in, or { retryAfterMs }.',
+      ),
+    );
+    throw new Problem('unavailable', { headers: { 'retry-after': '2' } });
+  }
+  const seconds = Math.min(Math.max(Math.ceil(retryAfterMs / 1_000), 1), longestWaitSeconds);
+  throw new Problem('too-many', { headers: { 'retry-after': String(seconds) } });
 }
 
 const bodyOf = async <U extends Caller>(request: Request, made: Operation<U>, settings: Settings<U>): Promise<unknown> =>

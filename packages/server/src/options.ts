@@ -35,7 +35,7 @@ export interface ServerOptions<U extends Caller = Caller> {
   readonly authenticate: Authenticate<U>;
   /** Who may see and decide what, and list for a tenant. Default: owners see and decide their own, nobody lists for others. */
   readonly authorize?: Authorize<U> | undefined;
-  /** Tells 429 where it gives a time to wait, milliseconds. What it throws refuses with 503. */
+  /** Tells 429 where it gives a time to wait, milliseconds. What it throws, and what is no answer, is told to `onError` and refuses with 503. */
   readonly rateLimit?: ((question: RateQuestion<U>) => Awaitable<{ readonly retryAfterMs: number } | undefined>) | undefined;
   /** What is shown: `client` (default), `internal` (everything), the parts to show, or a function that says it for each caller. */
   readonly show?: 'client' | 'internal' | Show | ((caller: U) => 'client' | 'internal' | Show) | undefined;

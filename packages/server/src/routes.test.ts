@@ -346,4 +346,31 @@ describe('the rate', () => {
       await limited.close();
     }
   });
+
+  it('is told where its answer is none, and says how long in whole seconds, whatever it gives', async () => {
+    let answer: unknown;
+    const limited = await openScene({ desk }, { rateLimit: () => answer as never });
+    try {
+      for (answer of [false, null, true, 0, 5, 'x', {}, { retryAfterMs: '5' }, { retryAfterMs: Number.NaN }]) {
+        limited.errors.length = 0;
+        expect((await limited.as('anna', '/v1/runs')).status).toBe(503);
+        expect(limited.errors).toEqual([
+          expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining('`rateLimit`') }),
+        ]);
+      }
+      for (const [retryAfterMs, seconds] of [
+        [-5, '1'],
+        [0, '1'],
+        [1_001, '2'],
+        [1e300, '31536000'],
+        [Number.POSITIVE_INFINITY, '31536000'],
+      ] as const) {
+        answer = { retryAfterMs };
+        const refused = await limited.as('anna', '/v1/runs');
+        expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, seconds]);
+      }
+    } finally {
+      await limited.close();
+    }
+  });
 });
