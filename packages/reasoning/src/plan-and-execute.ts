@@ -98,7 +98,12 @@ function checked(
   check: NonNullable<PlanAndExecuteOptions<never, '', never>['check']>,
 ) {
   if (child.status !== 'completed') return toolError(child.summary ?? 'The step did not come to its end.');
-  const why = check(child.text ?? '', { id, goal });
+  const why: unknown = check(child.text ?? '', { id, goal });
+  if (why !== undefined && typeof why !== 'string') {
+    // Nobody waits for it, and its rejection must end no process.
+    Promise.resolve(why).catch(() => undefined);
+    throw new Error('`check` gave no sentence. Give one, or undefined, at once.');
+  }
   return why === undefined ? child.output : toolError(why, { errorClass: 'bad_result' });
 }
 

@@ -1,4 +1,5 @@
 import type { JsonObject, Model, ToolSpec as OfferedTool } from '../model/types.js';
+import { atOnce } from './at-once.js';
 import { specBehind } from './definition.js';
 import { DefinitionReader, describe, invalid, isToolName, property, toolNameRule } from './definition-reader.js';
 import type { AgentSpec, ModeSpec } from './specs.js';
@@ -87,7 +88,7 @@ export function modelInMode(mode: ModeSpec | undefined, model: Model): Model {
   if (mode?.model === undefined) return model;
   const known = mode.models.get(model);
   if (known !== undefined) return known;
-  const wrapped = mode.model(model);
+  const wrapped = atOnce(mode.model(model));
   mode.models.set(model, wrapped);
   return wrapped;
 }

@@ -1,4 +1,5 @@
 import { GuardloopError } from '../errors.js';
+import { atOnce } from './at-once.js';
 import { publish, toolSpecOf } from './definition.js';
 import { DefinitionReader, describe, invalid } from './definition-reader.js';
 import { defaultTimeoutMs, guardrailSpec, readGuardName, readVersion } from './guardrail.js';
@@ -77,7 +78,7 @@ function judge({ name, rules, otherwise }: Policy, subject: Subject, info: Guard
     if (!fitsPattern(rule.pattern, call.tool)) continue;
     if (rule.when !== undefined) {
       policyInfo ??= policyInfoOf(call, info);
-      const fits: unknown = rule.when(call.input, policyInfo);
+      const fits: unknown = atOnce(rule.when(call.input, policyInfo));
       if (typeof fits !== 'boolean') {
         throw new GuardloopError(
           'CONFIG_INVALID',

@@ -1,7 +1,9 @@
+import { atOnce } from '../define/at-once.js';
 import type { Finding } from '../define/types.js';
 import { safeCause } from '../errors.js';
 import type { LogEvent, MonitorAlertEvent } from '../state/events.js';
 import type { RunHandle } from './handle.js';
+import { isPromise } from './is-promise.js';
 import type { Watching } from './watching.js';
 
 /** Tells the active agent's monitors what has happened, and records what they find. True: something was recorded. Never throws. */
@@ -45,10 +47,12 @@ function tell(handle: RunHandle, { monitors }: Watching, event: LogEvent): void 
   }
 }
 
-/** What a monitor gives; one that throws is told to those who watch, and changes nothing. */
+/** What a monitor gives; one that throws, or does not answer at once, is told to those who watch, and changes nothing. */
 function ask<R>(handle: RunHandle, event: LogEvent['type'], call: () => R): R | undefined {
   try {
-    return call();
+    const given = atOnce(call());
+    if (isPromise(given)) throw new TypeError('It gave a promise.');
+    return given;
   } catch (thrown) {
     handle.emit({ type: 'observer.error', event, cause: safeCause(thrown) });
     return undefined;

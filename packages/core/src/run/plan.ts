@@ -1,5 +1,6 @@
 import { checkModel } from '../define/agent-model.js';
 import { checkSettings } from '../define/agent-settings.js';
+import { atOnce } from '../define/at-once.js';
 import { refuseSharedNames } from '../define/guardrail.js';
 import { modelInMode, stopTool, withThought } from '../define/mode.js';
 import type { AgentSpec, GuardrailSpec, HandoffSpec, ToolSpec } from '../define/specs.js';
@@ -208,15 +209,28 @@ export function offerTools(
 ): { readonly wire: readonly OfferedTool[]; readonly names: ReadonlyMap<string, Offered> } {
   if (stand.wire) return { wire: stand.wire, names: stand.names };
   const entries = stand.tools.filter(({ offered: { spec } }) =>
-    typeof spec.enabled === 'function' ? spec.enabled({ context: handle.root.context, turn }) === true : spec.enabled,
+    typeof spec.enabled === 'function' ? isEnabled(handle, spec, turn) : spec.enabled,
   );
   return { wire: withStop(entries, stand.stop), names: new Map(entries.map(({ offered }) => [offered.spec.name, offered])) };
+}
+
+function isEnabled({ root, state }: RunHandle, { enabled, name }: Offered['spec'], turn: number): boolean {
+  const given: unknown = typeof enabled === 'function' ? atOnce(enabled({ context: root.context, turn })) : enabled;
+  if (isPromise(given)) throw laterFault(`\`enabled\` of ${name}, of agent ${state.agent},`, 'true or false');
+  return given === true;
+}
+
+function laterFault(who: string, what: string): GuardloopError {
+  return new GuardloopError(
+    'CONFIG_INVALID',
+    `${who} gave a promise. Give ${what} at once; what has to be waited for goes into the context.`,
+  );
 }
 
 /** The model of a turn. Throws CONFIG_INVALID for what is none, or runs tools of its own that the agent does not list. */
 export function modelOf(handle: RunHandle, agent: AgentSpec, turn: number): Model {
   const own = handle.root.settings.model ?? agent.model;
-  const model = typeof own === 'function' ? own({ context: handle.root.context, turn }) : own;
+  const model = typeof own === 'function' ? atOnce(own({ context: handle.root.context, turn })) : own;
   if (model !== agent.model) checkModel(model, { owner: `Agent ${agent.name}`, unguarded: agent.providerTools });
   return modelInMode(agent.mode, model);
 }
@@ -224,9 +238,13 @@ export function modelOf(handle: RunHandle, agent: AgentSpec, turn: number): Mode
 /** The settings of a turn: the agent's, and over them the run's. Throws CONFIG_INVALID. */
 export function settingsOf(handle: RunHandle, agent: AgentSpec, turn: number): ModelSettings {
   const { context, settings } = handle.root;
-  const own =
-    typeof agent.settings === 'function' ? checkSettings(agent.settings({ context, turn }), `Agent ${agent.name}`) : agent.settings;
+  const own = typeof agent.settings === 'function' ? givenSettings(agent, agent.settings({ context, turn })) : agent.settings;
   return settings.ofModel === undefined ? own : mergeSettings(own, settings.ofModel);
+}
+
+function givenSettings({ name }: AgentSpec, given: unknown): ModelSettings {
+  if (isPromise(atOnce(given))) throw laterFault(`\`settings\` of agent ${name}`, 'an object');
+  return checkSettings(given, `Agent ${name}`);
 }
 
 /** The guardrails of a call of this tool; those of a tool that is not there any more are the run's and the agent's. */

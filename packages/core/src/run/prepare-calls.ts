@@ -1,3 +1,4 @@
+import { atOnce } from '../define/at-once.js';
 import type { HandoffSpec, ToolSpec } from '../define/specs.js';
 import type { HandoffSubject, ToolInputSubject } from '../define/types.js';
 import { jsonLoss } from '../model/json-loss.js';
@@ -271,7 +272,7 @@ function briefOf(handle: RunHandle, input: CallInput, spec: HandoffSpec): string
   if (spec.brief === undefined)
     return Object.keys(input.raw).length > 0 ? JSON.stringify(input.raw) : `Handed off from ${handle.state.agent}.`;
   try {
-    const brief: unknown = spec.brief(input.parsed as never);
+    const brief: unknown = atOnce(spec.brief(input.parsed as never));
     return typeof brief === 'string' ? brief : undefined;
   } catch {
     return undefined;

@@ -1,3 +1,4 @@
+import { atOnce } from '../define/at-once.js';
 import { resolveAgents } from '../define/resolve.js';
 import type { AgentToolSpec } from '../define/specs.js';
 import type { ChildRun } from '../define/types.js';
@@ -81,7 +82,7 @@ async function reportOf(
 /** What the child is told; undefined where the author's function threw or gave no text. */
 function briefOf({ brief }: AgentToolSpec, input: unknown): string | undefined {
   try {
-    const text: unknown = brief(input as never);
+    const text: unknown = atOnce(brief(input as never));
     return typeof text === 'string' ? text : undefined;
   } catch {
     return undefined;

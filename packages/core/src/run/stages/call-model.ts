@@ -1,3 +1,4 @@
+import { atOnce } from '../../define/at-once.js';
 import type { AgentSpec } from '../../define/specs.js';
 import { GuardloopError } from '../../errors.js';
 import { missingEnd, modelFailure } from '../../model/failures.js';
@@ -103,9 +104,12 @@ function open(
   const off = controller && handle.onStop(() => controller.abort(handle.stopReason));
   const signal = controller?.signal ?? handle.signal;
   let events: AsyncIterator<ModelEvent>;
+  let stream: AsyncIterable<ModelEvent> | undefined;
   try {
-    events = model.stream(request, { signal })[Symbol.asyncIterator]();
+    stream = model.stream(request, { signal });
+    events = stream[Symbol.asyncIterator]();
   } catch (thrown) {
+    atOnce(stream);
     events = { next: () => Promise.reject(thrown) };
   }
   let first: Promise<IteratorResult<ModelEvent>> | undefined;
