@@ -10,15 +10,35 @@ const mostImageData = 10 * 1024 * 1024;
 const resultBlocks: readonly unknown[] = ['text', 'image', 'document', 'search_result', 'tool_reference'];
 const userBlocks: readonly unknown[] = ['text', 'image', 'document', 'search_result', 'tool_result', 'container_upload'];
 
+/** The fields of blocks whose every field is known: the API takes no other. */
+const blockFields: Readonly<Record<string, readonly string[]>> = {
+  text: ['text', 'citations', 'cache_control'],
+  thinking: ['thinking', 'signature'],
+  redacted_thinking: ['data'],
+  tool_use: ['id', 'name', 'input', 'caller', 'cache_control'],
+  tool_result: ['tool_use_id', 'content', 'is_error', 'cache_control'],
+  image: ['source', 'cache_control'],
+  document: ['source', 'title', 'context', 'citations', 'cache_control'],
+};
+
 const otherAnswers: readonly unknown[] = ['container_upload', 'compaction', 'fallback', 'mcp_tool_listing'];
 
 /** One block of a message, by the role of that message. */
 export function* checkBlock(block: unknown, at: string, role: unknown): Problems {
-  if (!isFields(block) || typeof block.type !== 'string') yield `${at}: not a block with a type`;
-  else if (role === 'assistant') yield* checkAssistantBlock(block, at);
+  if (!isFields(block) || typeof block.type !== 'string') return yield `${at}: not a block with a type`;
+  yield* checkNames(block, at);
+  if (role === 'assistant') yield* checkAssistantBlock(block, at);
   else if (!userBlocks.includes(block.type)) yield `${at}.type: ${show(block.type)} is not for user messages`;
   else if (block.type === 'tool_result') yield* checkResult(block, at);
   else yield* checkShown(block, at);
+}
+
+function* checkNames(block: Fields, at: string): Problems {
+  const type = String(block.type);
+  const known = Object.hasOwn(blockFields, type) ? blockFields[type] : undefined;
+  if (known === undefined) return;
+  for (const name of Object.keys(block))
+    if (name !== 'type' && block[name] !== undefined && !known.includes(name)) yield `${at}.${name}: is no field of ${type}`;
 }
 
 function* checkAssistantBlock(block: Fields, at: string): Problems {
@@ -52,8 +72,10 @@ function* checkResult({ tool_use_id: id, content, is_error: isError }: Fields, a
     const place = `${at}.content.${index}`;
     if (isError === true && isFields(inner) && inner.type !== 'text')
       yield `${place}: the result of ${show(id)} is an error and holds more than text`;
-    if (isFields(inner) && resultBlocks.includes(inner.type)) yield* checkShown(inner, place);
-    else yield `${place}: not a block for a tool_result`;
+    if (isFields(inner) && resultBlocks.includes(inner.type)) {
+      yield* checkNames(inner, place);
+      yield* checkShown(inner, place);
+    } else yield `${place}: not a block for a tool_result`;
   }
 }
 

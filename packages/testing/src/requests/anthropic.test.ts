@@ -91,6 +91,12 @@ describe('an illegal request is refused', () => {
     ['a system role inside messages', request([hi, { role: 'system', content: 'be brief' }]), 'messages.1.role: system text'],
     ['an unknown role', request([{ role: 'tool', content: 'x' }]), '"tool" is neither user nor assistant'],
     ['a field beside role and content', request([{ ...hi, id: 'm1' }]), 'messages.0.id'],
+    ['a field that text does not have', request([user({ ...text('hi'), mine: 1 })]), 'messages.0.content.0.mine: is no field of text'],
+    [
+      'a field that a text in a result does not have',
+      withTools([hi, assistant(call('a')), user(result('a', [{ ...text('x'), id: 'y' }]))]),
+      'messages.2.content.0.content.0.id: is no field of text',
+    ],
     ['an empty content list', request([hi, assistant(), hi]), 'messages.1.content: neither text nor a list of blocks, or an empty one'],
     ['empty text content', request([{ role: 'user', content: '' }]), 'messages.0.content: empty'],
     ['an empty text block', request([user(text(''))]), 'messages.0.content.0.text: empty'],
