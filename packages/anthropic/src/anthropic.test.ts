@@ -181,6 +181,7 @@ describe('calls', () => {
 
   it('S122: thinking goes back to its maker alone: not from another server to Claude, nor from Claude to that server', async () => {
     const blocks = [{ type: 'thinking', thinking: 'a', signature: 'S1' }, callOf('t1', 'lookup', { n: 1 })];
+    const marked = [{ ...textOf('b'), annotation: 'own' }, callOf('t1', 'lookup', { n: 1 })];
     const makers = [anthropic('kimi-k2', { apiKey: 'k', baseURL: api.baseURL, maxRetries: 0 }), claude()];
     for (const maker of makers) {
       api.script(answer(...blocks), answer(textOf('ok')), answer(textOf('ok')));
@@ -192,6 +193,14 @@ describe('calls', () => {
         expect(api.last.messages[1]?.content).toEqual(other === maker ? blocks : blocks.slice(1));
         expect(JSON.stringify(api.last)).not.toContain('guardloop_server');
         expect(warned).toEqual(other === maker ? [] : [expect.stringContaining('another server')]);
+      }
+      api.script(answer(...marked), answer(textOf('ok')));
+      const second = await drain(maker.stream(request([user('go')], { tools: [lookup] }), { signal: never }));
+      const moved = [user('go'), recorded(second, 1), toolResult('1.0', 'A')];
+      for (const other of makers) {
+        if (other === maker) continue;
+        await drain(other.stream(request(moved, { tools: [lookup] }), { signal: never }));
+        expect(api.last.messages[1]?.content).toEqual([textOf('b'), callOf('t1', 'lookup', { n: 1 })]);
       }
     }
   });

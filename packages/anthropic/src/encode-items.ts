@@ -1,7 +1,7 @@
 import type { AssistantMessage, JsonObject, JsonValue, Part, ToolMessage, UserMessage } from '@guardloop/core/model';
 import { hasText, isWireName, safeWord, shortHash, wellFormed, wellFormedText, wireName } from '@guardloop/core/model';
 import type { Block } from './blocks.js';
-import { isObject, isThinking, textBlock, withoutLastThinking } from './blocks.js';
+import { isObject, textBlock, withoutLastThinking } from './blocks.js';
 import { encodeParts, textOnly } from './encode-parts.js';
 import type { Container } from './native-message.js';
 import { readNative } from './native-message.js';
@@ -41,7 +41,7 @@ export interface ResultForm {
 
 const userForms = new WeakMap<UserMessage, UserForm>();
 const assistantForms = new WeakMap<AssistantMessage, AssistantForm>();
-/** Of answers with thinking that another server made. */
+/** Of answers that another server made. */
 const foreignForms = new WeakMap<AssistantMessage, AssistantForm>();
 const resultForms = new WeakMap<ToolMessage, ResultForm>();
 
@@ -53,7 +53,7 @@ export function userForm(item: UserMessage): UserForm {
   });
 }
 
-/** `server` is that of the request, undefined for Claude: thinking goes back to its maker alone. */
+/** `server` is that of the request, undefined for Claude: thinking, and fields of its own, go back to their maker alone. */
 export function assistantForm(item: AssistantMessage, server: string | undefined): AssistantForm {
   if (isForeign(item, server)) return remember(foreignForms, item, () => neutralForm(item, [ofOtherServer]));
   return remember(assistantForms, item, () => {
@@ -117,7 +117,7 @@ const ofOtherServer: Dropped = {
 function isForeign({ native }: AssistantMessage, server: string | undefined): boolean {
   if (native?.provider !== providerName) return false;
   const made = readNative(native.message);
-  return made !== undefined && made.server !== server && made.blocks.some(isThinking);
+  return made !== undefined && made.server !== server;
 }
 
 const unreplayable: Dropped = {
