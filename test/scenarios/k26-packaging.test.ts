@@ -79,6 +79,52 @@ describe('K26', () => {
       expect(seen).toEqual({ status: 'completed', output: { found: 'x' } });
     });
 
+    it('S220: tools, guardrails, policies, agents and handoffs that one copy has defined are those of another', async () => {
+      const copied = JSON.stringify(pathToFileURL(await secondCopy()).href);
+      const seen = await inNode(`
+        Promise.all([import(${url}), import(${copied})]).then(async ([own, copy]) => {
+          const modelOf = (turns) => ({ id: 'm', provider: 'test', async *stream({ turn, agent }) {
+            const calls = agent === 'a' ? (turns[turn - 1] ?? []) : [];
+            for (const [index, [name, input]] of calls.entries()) yield { type: 'tool.call', index, call: { id: 'c' + turn + index, name, input } };
+            if (calls.length === 0) yield { type: 'text.delta', text: 'done by ' + agent };
+            yield { type: 'end', stopReason: calls.length === 0 ? 'stop' : 'tool_calls', usage: { requests: 1 } };
+          } });
+          const input = { type: 'object', properties: { what: { type: 'string' } } };
+          const look = copy.defineTool({ name: 'look', description: 'L.', input, flow: { effect: 'read' }, execute: ({ what }) => {
+            if (what === 'gone') throw copy.toolError('There is none.', { errorClass: 'not_found' });
+            return what;
+          } });
+          const noSecrets = copy.defineGuardrail({ name: 'no-secrets', on: ['toolOutput'],
+            check: ({ content }) => (content.includes('secret') ? copy.deny('not for you') : copy.allow()) });
+          const policy = copy.definePolicy({ name: 'p', rules: [{ tool: look, when: ({ what }) => what === 'never', then: 'deny' }], otherwise: 'allow' });
+          const helper = copy.defineAgent({ name: 'helper', description: 'H.', instructions: '', model: modelOf([]) });
+          const ask = copy.asTool(helper, { name: 'ask', description: 'A.' });
+          const over = own.defineTool({ name: 'over', description: 'O.', input, execute: () => copy.handoff(helper, { brief: 'Go on.' }) });
+          const store = copy.memorySession();
+          const statuses = async (turns, more = {}) => {
+            const result = await own.run(own.defineAgent({ name: 'a', instructions: '', model: modelOf(turns), guardrails: [noSecrets], ...more }), 'go', { session: { store, id: JSON.stringify(turns) } });
+            const ended = result.events.filter(({ type }) => type === 'tool.end').sort((left, right) => left.callId.localeCompare(right.callId));
+            const ends = ended.map(({ status, errorClass }) => errorClass ?? status);
+            return [result.status, result.status === 'completed' ? result.text : String(result.error?.message), ends];
+          };
+          const lookAt = (what) => ['look', { what }];
+          console.log(JSON.stringify([
+            await statuses([[lookAt('x'), lookAt('gone'), lookAt('never'), lookAt('secret')]], { tools: [look], guardrails: [noSecrets, policy] }),
+            await statuses([[['ask', { input: 'x' }]]], { tools: [ask] }),
+            await statuses([[['over', {}]]], { tools: [over] }),
+            await statuses([[['transfer_to_helper', {}]]], { handoffs: [helper] }),
+            await statuses([[['to_helper', {}]]], { handoffs: [copy.handoff(helper, { name: 'to_helper' })] }),
+          ]));
+        }).catch((thrown) => console.log(JSON.stringify(String(thrown))));`);
+      expect(seen).toEqual([
+        ['completed', 'done by a', ['ok', 'not_found', 'denied', 'denied']],
+        ['completed', 'done by a', ['ok']],
+        ['completed', 'done by helper', ['ok']],
+        ['completed', 'done by helper', []],
+        ['completed', 'done by helper', []],
+      ]);
+    });
+
     it('S220: a program of either module system can load it, and sees the same class', async () => {
       const seen = await inNode(`
         const required = require(${JSON.stringify(core)});
