@@ -74,6 +74,12 @@ it('holds a task to its own check too, which may wait and may throw', async () =
   expect(results.map(({ trials }) => trials[0]?.why)).toEqual(['its check does not hold', 'its check does not hold']);
   const held = await evaluate({ tasks, agent: echo(), checks: { one: ({ result }) => result.status === 'completed' } });
   expect(held.scores.success).toBe(1);
+  // Who forgot to return, or gave what cannot be one, has checked nothing.
+  for (const said of [undefined, null, false, 0, ''])
+    for (const answer of [said, Promise.resolve(said)]) {
+      const silent = await evaluate({ tasks, agent: echo(), checks: { one: () => answer as never } });
+      expect(silent.tasks.flatMap(({ trials }) => trials.map(({ why }) => why))).toContain('its check does not hold');
+    }
 });
 
 it('makes an agent for each trial, and runs no more at a time than it may', async () => {

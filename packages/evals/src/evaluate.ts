@@ -55,7 +55,7 @@ export interface EvaluateOptions<C, A extends Answer> {
   readonly seed?: number | undefined;
   /** Runs at the same time. Default 4. */
   readonly concurrency?: number | undefined;
-  /** Checks by task id, beside the expected answer; what it throws is a failed check. */
+  /** Checks by task id, beside the expected answer; one that throws, or says nothing, does not hold. */
   readonly checks?:
     | { readonly [task: string]: (trial: { readonly result: RunResult<A> } & TrialInfo) => boolean | PromiseLike<boolean> }
     | undefined;
@@ -179,7 +179,8 @@ async function runTrial<C, A extends Answer>(info: TrialInfo, options: EvaluateA
 
 async function check<C, A extends Answer>(info: TrialInfo, result: RunResult<A>, { checks }: EvaluateOptions<C, A>): Promise<boolean> {
   try {
-    return (await own(checks, info.task.id)?.({ ...info, result })) ?? true;
+    const ofTask = own(checks, info.task.id);
+    return ofTask === undefined || Boolean(await ofTask({ ...info, result }));
   } catch {
     return false;
   }
