@@ -531,6 +531,11 @@ describe('tools that change', () => {
     expect(all.tools.map(({ name }) => name)).toEqual(['a', 'c']);
     expect((await connect({ name: 's', url: server.url, pins: all })).refused).toEqual([]);
     expect(() => approvePins(hidden, ['a'])).toThrow(expect.objectContaining({ code: 'CONFIG_INVALID' }));
+    for (const given of [undefined, null, true, 'a', 'ALL', [undefined], [['a']], new Set(['a'])])
+      expect(() => approvePins(changed, given as never)).toThrow(
+        expect.objectContaining({ code: 'CONFIG_INVALID', message: expect.stringContaining("no list of tools' names") }),
+      );
+    expect(() => approvePins(changed, ['__proto__'])).toThrow(/no tool __proto__ that waits/);
   });
 
   it('while they are in use are not called any more, whether the server says so or a new session shows it', async () => {

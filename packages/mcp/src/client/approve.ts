@@ -19,6 +19,8 @@ export function pinsOf(server: McpServer<never>): Pins {
  */
 export function approvePins(server: McpServer<never>, tools: readonly string[] | 'all'): Pins {
   const { serverName, standing, refused } = insidesOf(server);
+  if (tools !== 'all' && !(Array.isArray(tools) && tools.every((name: unknown) => typeof name === 'string')))
+    invalid("approvePins was given no list of tools' names. Give those that a person has approved, such as ['read_file'], or 'all'.");
   const open = refused.filter(({ why }) => why === 'new' || why === 'changed' || why === 'missing');
   const names = tools === 'all' ? open.map(({ tool }) => tool) : tools;
   const pins = new Map<string, Pin>(standing);
