@@ -1,10 +1,22 @@
 import type { Message } from '@guardloop/core';
-import { allow, asTool, defineAgent, defineGuardrail, defineTool, deny, handoff, memorySession, run, stream } from '@guardloop/core';
+import {
+  allow,
+  asTool,
+  defineAgent,
+  defineGuardrail,
+  defineTool,
+  deny,
+  handoff,
+  memorySession,
+  resume,
+  run,
+  stream,
+} from '@guardloop/core';
 import { callTool, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { chatAnswer, messagesAnswer, serve } from './provider-server.js';
-import { ends, ofType, readAll, shownText, sleep, sound, unhandled, unpaired } from './sound.js';
+import { ends, ofType, readAll, shownText, sleep, sound, stored, unhandled, unpaired } from './sound.js';
 
 describe('K9', () => {
   describe('S048: a tool that ends the run, beside a slower one', () => {
@@ -89,6 +101,47 @@ describe('K9', () => {
         }
       }
     });
+
+    it.each(['approve', 'reject'] as const)(
+      'S048: beside a call that waits for a person it is shown once that is decided, in another process too (%s)',
+      async (given) => {
+        const paid: string[] = [];
+        const answer = defineTool({
+          name: 'answer',
+          description: 'A.',
+          input: z.object({ n: z.string() }),
+          endsRun: true,
+          execute: (input) => input,
+        });
+        const pay = defineTool({
+          name: 'pay',
+          description: 'P.',
+          input: z.object({}),
+          flow: { effect: 'send' },
+          approval: true,
+          execute: () => {
+            paid.push('paid');
+            return 'paid';
+          },
+        });
+        const model = scriptedModel([[callTool('answer', { n: '5' }), callTool('pay')]]);
+        const output = z.object({ n: z.string().transform(Number) });
+        const agent = defineAgent({ name: 'a', instructions: '', model, output, tools: [answer, pay] });
+        const asked = await readAll(stream(agent, 'go'));
+        await sound(Promise.resolve(asked.result));
+        expect(shownText(asked.events)).toBe('');
+        expect(paid).toEqual([]);
+        if (asked.result.status !== 'interrupted') throw new Error(asked.result.status);
+        const decision = given === 'approve' ? given : { reject: 'not today' };
+        const decisions = Object.fromEntries(asked.result.approvals.map(({ id }) => [id, decision]));
+        const { events, result } = await readAll(resume(agent, stored(asked.result.log), { decisions }));
+        await sound(Promise.resolve(result));
+        expect(result).toMatchObject({ status: 'completed', output: { n: 5 } });
+        expect(shownText(events)).toBe('{"n":"5"}');
+        expect(paid).toEqual(given === 'approve' ? ['paid'] : []);
+        expect(model.requests).toHaveLength(1);
+      },
+    );
 
     it('S048: used as a tool, the parent gets the answer', async () => {
       const { agent, settled } = setUp(false);

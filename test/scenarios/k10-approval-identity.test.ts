@@ -253,6 +253,44 @@ describe('K10', () => {
     });
   });
 
+  it.each(['at once', 'one after the other'])(
+    'S143: two calls that people edit into one send it once, and ask before it is sent again (%s)',
+    async (how) => {
+      const sent: string[] = [];
+      const send = defineTool({
+        name: 'send',
+        description: 'Sends.',
+        input: z.object({ to: z.string() }),
+        flow: { effect: 'send' },
+        approval: true,
+        execute: ({ to }) => {
+          sent.push(to);
+          return 'sent';
+        },
+      });
+      const model = scriptedModel([[callTool('send', { to: 'a' }), callTool('send', { to: 'b' })], say('ok')]);
+      const agent = defineAgent({ name: 'main', instructions: '', model, tools: [send] });
+      let result: RunResult = await sound(run(agent, 'go'));
+      const [first, second] = approvalsOf(result);
+      const edit = { edit: { to: 'c' } };
+      const decided =
+        how === 'at once'
+          ? [{ [first?.id ?? '']: edit, [second?.id ?? '']: edit }]
+          : [{ [second?.id ?? '']: edit }, { [first?.id ?? '']: edit }];
+      for (const decisions of decided) result = await sound(resume(agent, stored(result.log), { decisions }).result);
+      expect(sent).toEqual(['c']);
+      expect(approvalsOf(result)).toMatchObject([{ tool: 'send', input: { to: 'c' }, asks: [{ by: 'core' }] }]);
+      const refused = await sound(
+        resume(agent, stored(result.log), { decisions: decideAll(result, () => ({ reject: 'once is enough' })) }).result,
+      );
+      expect(refused.status).toBe('completed');
+      expect(sent).toEqual(['c']);
+      const again = await sound(resume(agent, stored(result.log), { decisions: decideAll(result, () => 'approve') }).result);
+      expect(again.status).toBe('completed');
+      expect(sent).toEqual(['c', 'c']);
+    },
+  );
+
   describe('S152: approvals of agents within agents', () => {
     const setUp = () => {
       const wiped: string[] = [];

@@ -1,10 +1,24 @@
-import type { RunEvent } from '@guardloop/core';
-import { defineAgent, defineTool, memorySession, resume, run, stream } from '@guardloop/core';
+import type { allow, Clock, RunEvent, RunResult } from '@guardloop/core';
+import {
+  asTool,
+  defineAgent,
+  defineGuardrail,
+  defineTool,
+  deny,
+  GuardloopError,
+  halt,
+  memorySession,
+  resume,
+  run,
+  stream,
+  withRetry,
+} from '@guardloop/core';
+import { callTool, failWith, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { WireStep } from './provider-server.js';
 import { chatAnswer, chatChunk, messagesAnswer, messagesEvent, serve } from './provider-server.js';
-import { ofType, readAll, shownText, sound } from './sound.js';
+import { gate, ofType, readAll, shownText, sound } from './sound.js';
 
 const messageStart = messagesAnswer({}).steps[0] ?? '';
 const toolStart = messagesEvent('content_block_start', {
@@ -97,5 +111,74 @@ describe('K15', () => {
     const failed = await sound(run(agent, 'go'));
     expect(failed).toMatchObject({ status: 'failed', error: { details: { status: 503, attempts: 2 } } });
     expect(server.bodies).toHaveLength(4);
+  });
+
+  describe('S158: what comes while a model waits to be asked again', () => {
+    type Answer = ReturnType<typeof allow> | ReturnType<typeof deny> | ReturnType<typeof halt>;
+    const setUp = (check?: () => Answer) => {
+      const asked = gate();
+      const waiting = gate();
+      const clock: Clock = {
+        now: () => 0,
+        after: () => {
+          waiting.open();
+          return () => undefined;
+        },
+      };
+      const inner = scriptedModel(() => {
+        asked.open();
+        return failWith(new GuardloopError('MODEL_FAILED', 'Status 503.', { isRetryable: true }));
+      });
+      const beside = (answer: () => Answer) =>
+        defineGuardrail({
+          name: 'beside',
+          on: ['input'],
+          beside: 'model',
+          check: async () => {
+            await asked.opened;
+            return answer();
+          },
+        });
+      const kid = defineAgent({
+        name: 'kid',
+        instructions: '',
+        model: withRetry(inner, { attempts: 5, jitter: 'none', clock }),
+        guardrails: check === undefined ? [] : [beside(check)],
+        refusal: 'Not here.',
+      });
+      const tools = [asTool(kid, { name: 'kid', description: 'K.' })];
+      const main = defineAgent({
+        name: 'main',
+        instructions: '',
+        model: scriptedModel([callTool('kid', { input: 'x' }), say('end')]),
+        tools,
+      });
+      return { inner, waiting, agents: { direct: kid, 'in a child run': main } };
+    };
+
+    it.each(['direct', 'in a child run'] as const)(
+      'S158: the caller’s signal ends the run, and nothing is asked again (%s)',
+      async (where) => {
+        const stop = new AbortController();
+        const { inner, waiting, agents } = setUp();
+        void waiting.opened.then(() => stop.abort(new Error('enough')));
+        const result = await sound<RunResult>(run(agents[where] as typeof agents.direct, 'go', { signal: stop.signal }));
+        expect(result.status).toBe('cancelled');
+        expect(inner.requests).toHaveLength(1);
+      },
+    );
+
+    it.each([
+      ['direct', 'deny', { status: 'blocked', by: 'beside', reply: 'Not here.' }],
+      ['direct', 'halt', { status: 'blocked', by: 'beside', reply: 'Not here.' }],
+      ['in a child run', 'deny', { status: 'completed', output: 'end' }],
+      ['in a child run', 'halt', { status: 'blocked', by: 'beside' }],
+    ] as const)('S158: a check beside it ends the wait: %s, %s', async (where, action, came) => {
+      const { inner, agents } = setUp(() => (action === 'deny' ? deny('not this') : halt('not this')));
+      const result = await sound<RunResult>(run(agents[where] as typeof agents.direct, 'go'));
+      expect(result).toMatchObject(came);
+      expect(inner.requests).toHaveLength(1);
+      expect(ofType(result.events, 'model.end').find(({ agent }) => agent === 'kid')?.status).toBe('aborted');
+    });
   });
 });
