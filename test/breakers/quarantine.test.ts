@@ -75,7 +75,7 @@ it('runs no call of a last answer that a person approved after the limit', async
   if (asked.status !== 'interrupted') throw new Error(`It ended ${asked.status}.`);
   const [approval] = asked.approvals;
   const result = await resume(agent, asked.log, { quarantine, decisions: { [approval?.id ?? '']: 'approve' } });
-  expect(result).toMatchObject({ status: 'exhausted', limit: 'turns' });
+  expect(result).toMatchObject({ status: 'exhausted', limit: 'turns', output: 'last' });
   expect(ran).toBe(1);
 });
 

@@ -56,6 +56,33 @@ describe('K25', () => {
       expect(model.requests.filter(({ toolChoice }) => toolChoice === 'none')).toHaveLength(door === 'run' ? 1 : 2);
     });
 
+    it.each(['run', 'stream', 'resume'] as const)(
+      'S054: what it says beside calls that it is not to make is the output still (%s)',
+      async (door) => {
+        const model = scriptedModel(({ toolChoice }) => (toolChoice === 'none' ? [say('{"n":1}'), callTool('f')] : callTool('f')));
+        const finals: unknown[] = [];
+        const look = defineGuardrail({
+          name: 'look',
+          on: ['output'],
+          check: ({ final }) => {
+            finals.push(final);
+            return allow();
+          },
+        });
+        const output = z.object({ n: z.number().transform(String) });
+        const agent = defineAgent({ name: 'a', instructions: '', model, output, tools: [f], guardrails: [look] });
+        const options = { limits: { turns: 1 }, onLimit: 'finalize' } as const;
+        const whole = await sound(run(agent, 'go', options));
+        const events = door === 'stream' ? (await readAll(stream(agent, 'go', options))).events : [];
+        if (door === 'stream') expect(shownText(events)).toBe('{"n":1}');
+        const cut = stored({ ...whole.log, events: whole.log.events.slice(0, -2) });
+        const result = door === 'resume' ? await sound(resume(agent, cut).result) : whole;
+        expect(result).toMatchObject({ status: 'exhausted', limit: 'turns', output: { n: '1' } });
+        expect(ends(result.events)).toEqual(['1.0 ok', '2.0 aborted']);
+        expect(new Set(finals)).toEqual(new Set([true]));
+      },
+    );
+
     it('S054: calls beside the last of the equal ones come to their own ends before it', async () => {
       const done: string[] = [];
       const slow = defineTool({

@@ -47,7 +47,7 @@ export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishi
     answer,
     finishing,
     id: `${handle.state.id}/${turn}`,
-    isFinal: answer.calls.length === 0 && answer.inMode?.continues === undefined,
+    isFinal: (answer.calls.length === 0 || finishing.isFinal) && answer.inMode?.continues === undefined,
   };
   const { inMode } = answer;
   if (answer.calls.length === 0 && answer.text === '') return finishEmpty(open);

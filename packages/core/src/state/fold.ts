@@ -347,10 +347,10 @@ function endAnswer(run: RunState, event: ModelEndEvent): void {
     run.note = goOn(event);
     return;
   }
-  if (event.calls.length === 0) {
+  // Calls of a last answer do not run: its text stands alone.
+  if (event.calls.length === 0 || (run.finalizing !== undefined && event.text !== ''))
     run.answer = event.value === undefined ? { text: event.text } : { text: event.text, value: event.value };
-    return;
-  }
+  if (event.calls.length === 0) return;
   run.openIndex = run.conversation.messages.length - 1;
   const calls = new Map<string, CallState>();
   run.calls = calls;

@@ -7,7 +7,7 @@ import { noCalls } from './state.js';
 export function closeTurn(run: RunState): void {
   for (const call of run.calls.values()) if (call.phase !== 'ended') return;
   settleTurn(run);
-  run.answer = answerOfCalls(run);
+  run.answer = answerOfCalls(run) ?? run.answer;
   run.openIndex = -1;
   run.calls = noCalls;
   run.suspected = undefined;

@@ -13,6 +13,7 @@ export function auditModelStart(audit: Audit, run: RunAudit, event: ModelStartEv
   if (run.quarantine) find(audit, event, 'the model is called while an answer waits for a person');
   auditView(audit, run, event);
   run.openTurn = event.turn;
+  run.isLast = event.final !== undefined;
 }
 
 export function auditModelEnd(audit: Audit, run: RunAudit, event: ModelEndEvent): void {
@@ -66,7 +67,8 @@ function auditAnswer(audit: Audit, run: RunAudit, event: ModelEndEvent): void {
     if (call.id !== `${event.turn}.${index}`) find(audit, event, `call ${index} has the id ${call.id}, expected ${event.turn}.${index}`);
     run.calls.set(call.id, auditCall(audit, run, { event, call }));
   }
-  if (event.calls.length === 0 && !event.empty)
+  run.answer = undefined;
+  if (!event.empty && (event.calls.length === 0 || (run.isLast && event.text !== '')))
     run.answer = event.value === undefined ? { text: event.text } : { text: event.text, value: event.value };
   if (!event.empty) recordAnswer(run.conversation, event);
 }

@@ -72,6 +72,7 @@ function auditRunStart(audit: Audit, event: RunStartEvent): void {
     refusal: undefined,
     written: new Set(),
     answer: undefined,
+    isLast: false,
     ended: false,
     resumed: 0,
   };

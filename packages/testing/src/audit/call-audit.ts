@@ -246,7 +246,7 @@ function settleTurn(run: RunAudit): void {
   for (const call of calls) record(run.conversation, { id: `${run.id}/${call.call.id}` });
   // Of several tools that gave an answer the first in call order counts.
   const { answer } = calls.find(({ end }) => end?.answer)?.end ?? {};
-  run.answer = answer && (answer.value === undefined ? { text: answer.text } : { text: answer.text, value: answer.value });
+  if (answer) run.answer = answer.value === undefined ? { text: answer.text } : { text: answer.text, value: answer.value };
   run.calls = new Map();
 }
 

@@ -75,6 +75,8 @@ export interface RunAudit {
   /** The refusal of the run itself, once it has ended. */
   refusal: Refusal | undefined;
   answer: { readonly text: string; readonly value?: unknown } | undefined;
+  /** The latest answer is the last under a limit: what it calls does not run. */
+  isLast: boolean;
   ended: boolean;
   /** Seq of the last `run.resume` of the tree. */
   resumed: number;

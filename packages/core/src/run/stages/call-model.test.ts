@@ -136,6 +136,7 @@ describe('the request', () => {
     const model = scripted([calls('look')], [calls('look'), text('So far.')]);
     const result = await start({ model, tools: [tool('look', () => 'Blue.')] }, { limits: { turns: 1 }, onLimit: 'finalize' });
     expect(eventsOf(result, 'tool.end').map(({ status }) => status)).toEqual(['ok', 'aborted']);
+    expect(result).toMatchObject({ status: 'exhausted', limit: 'turns', output: 'So far.' });
   });
 
   it('shows what a view chose, which the log names with what the view used', async () => {
