@@ -510,6 +510,9 @@ describe('plain JSON Schema', () => {
       { type: 'object', properties: { a: { type: 'string', pattern: '(' } } },
       'the pattern ( is no regular expression',
     ],
+    ['with a type that there is not', { type: 'object', properties: { a: { type: 'text' } } }, 'the type "text" is none of object, array'],
+    ['with one among its types that there is not', { type: 'object', properties: { a: { type: ['string', 'any'] } } }, 'the type "any"'],
+    ['with a type that is no word', { type: 'object', properties: { a: { type: null } } }, 'the type null'],
     ['with dynamic references', { type: 'object', properties: { a: { $dynamicRef: '#a' } } }, '$dynamicRef is not supported'],
   ])('S169: refuses a schema %s', (_name, schema, message) => {
     expect(refusal(schema)).toContain(message);

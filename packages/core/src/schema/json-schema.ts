@@ -22,7 +22,9 @@ interface Misfit {
 
 type Path = readonly PropertyKey[];
 
-/** A schema made ready: every reference leads somewhere, every pattern compiles. */
+const types: ReadonlySet<JsonValue | undefined> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
+
+/** A schema made ready: every type is one, every reference leads somewhere, every pattern compiles. */
 export class JsonSchemaChecker {
   private readonly root: JsonObject;
   private readonly references: SchemaReferences;
@@ -36,7 +38,8 @@ export class JsonSchemaChecker {
   }
 
   private prepare(node: JsonObject): void {
-    const { pattern, patternProperties } = node;
+    const { type, pattern, patternProperties } = node;
+    checkType(type);
     const patterns = [
       ...(typeof pattern === 'string' ? [pattern] : []),
       ...(isObject(patternProperties) ? Object.keys(patternProperties) : []),
@@ -84,6 +87,15 @@ export class JsonSchemaChecker {
     }
     return [...issues.values()];
   }
+}
+
+/** Providers refuse every request with a type that JSON Schema does not have, and no value would fit it. */
+function checkType(type: JsonValue | undefined): void {
+  if (type === undefined || types.has(type)) return;
+  const list: readonly JsonValue[] | undefined = Array.isArray(type) ? type : undefined;
+  if (list !== undefined && list.length > 0 && list.every((each) => types.has(each))) return;
+  const named = JSON.stringify(list?.find((each) => !types.has(each)) ?? type).slice(0, 100);
+  throw new Error(`the type ${named} is none of ${[...types].join(', ')}`);
 }
 
 function compilePattern(source: string): RegExp {
