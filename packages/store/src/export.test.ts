@@ -155,6 +155,31 @@ describe('importSession', () => {
     expect([done.status, auditLog(done.log)]).toEqual(['completed', []]);
   });
 
+  it('gives what fits together of a session that is appended to all the time', async () => {
+    const inner = memoryStore();
+    await conversation(inner);
+    const whole = await inner.load('chat');
+    const asks = whole.findIndex(({ type }) => type === 'approval.request') + 1;
+    const store = memoryStore();
+    await store.sessions.create('chat', { owner: 'anna' });
+    await store.append('chat', whole.slice(0, asks), 0);
+    let last = asks;
+    const load: Store['load'] = async (id, afterSeq) => {
+      const events = await store.load(id, afterSeq);
+      // Something comes behind each look at the log.
+      await store.append('chat', whole.slice(last, last + 1), last);
+      last = Math.min(last + 1, whole.length);
+      return events;
+    };
+    const exported = await exportSession({ ...store, load }, 'chat');
+    expect(exported?.log.events).toEqual(whole.slice(0, asks));
+    expect(exported?.session).toMatchObject({ id: 'chat', owner: 'anna', events: asks, status: 'waiting' });
+    expect(exported?.approvals).toMatchObject([{ state: 'open' }]);
+    const target = memoryStore();
+    await importSession(target, exported as NonNullable<typeof exported>);
+    expect((await target.approvals.list()).items).toMatchObject([{ state: 'open' }]);
+  });
+
   it('refuses an export that is damaged, says where without what stands there, and stores nothing', async () => {
     const store = memoryStore();
     await conversation(store);

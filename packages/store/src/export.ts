@@ -2,6 +2,7 @@ import type { Log, LogEvent } from '@guardloop/core';
 import { assertLog, GuardloopError } from '@guardloop/core';
 import { checkId } from './check-arguments.js';
 import type { ApprovalRecord, SessionRecord, Store } from './contract.js';
+import { deriveAll } from './derive.js';
 import type { Redaction, RedactionCount } from './redact-contents.js';
 import { Redactor } from './redact-contents.js';
 
@@ -34,13 +35,13 @@ export async function exportSession(store: Store, id: string, { redact }: Export
   checkId('session', id);
   const redactor = redact && new Redactor(redact);
   for (;;) {
-    const session = await store.sessions.get(id);
-    if (session === undefined) return undefined;
+    const found = await store.sessions.get(id);
+    if (found === undefined) return undefined;
     const events = await store.load(id);
-    const approvals = await allApprovals(store, id);
-    const after = await store.sessions.get(id);
-    // Somebody has appended meanwhile, so that the parts do not fit one another.
-    if (after !== undefined && (after.events !== session.events || after.createdAt !== session.createdAt)) continue;
+    const stored = await allApprovals(store, id);
+    // Another session has this id now.
+    if ((await store.sessions.get(id))?.createdAt !== found.createdAt) continue;
+    const { session, approvals } = asOfLog(found, { events, stored });
     const whole = { format: 'guardloop.session', version: 1, exportedAt: await store.now() } as const;
     if (redactor === undefined) return { ...whole, session, log: { version: 1, events }, approvals };
     return {
@@ -51,6 +52,34 @@ export async function exportSession(store: Store, id: string, { redact }: Export
       redacted: { ...redactor.count },
     };
   }
+}
+
+/**
+ * The records as they stood when the log ended so: a run that is under way appends while they are read. Answers that no run has taken up, and
+ * times, are not in a log.
+ */
+function asOfLog(
+  found: SessionRecord,
+  { events, stored }: { readonly events: readonly LogEvent[]; readonly stored: readonly ApprovalRecord[] },
+): { readonly session: SessionRecord; readonly approvals: readonly ApprovalRecord[] } {
+  if (events.length === 0) return { session: { ...found, events: 0 }, approvals: [] };
+  const { run, agent, status, approvals } = deriveAll(found, events);
+  const { run: _, agent: __, status: ___, ...rest } = found;
+  const isUnsettled = ({ state }: ApprovalRecord): boolean => state === 'open' || state === 'decided';
+  const known = new Map(stored.map((record) => [record.id, record]));
+  return {
+    session: {
+      ...rest,
+      events: events.length,
+      ...(run === undefined ? {} : { run }),
+      ...(agent === undefined ? {} : { agent }),
+      ...(status === undefined ? {} : { status }),
+    },
+    approvals: approvals.map((derived) => {
+      const record = known.get(derived.id);
+      return record !== undefined && isUnsettled(record) === isUnsettled(derived) ? record : derived;
+    }),
+  };
 }
 
 const batchSize = 500;
