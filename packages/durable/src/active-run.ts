@@ -20,6 +20,7 @@ import { scheduleApprovals } from './schedule-approvals.js';
 import { endAbandoned, findEnd, nextOfSession } from './session-runs.js';
 import type { Submission } from './submission.js';
 import { readSubmission } from './submission.js';
+import { takeBack } from './take-back.js';
 import { beginsTrouble, givenUp, heldUp, notRegistered } from './told-trouble.js';
 import type { ApprovalTimes } from './types.js';
 
@@ -302,8 +303,12 @@ export class ActiveRun {
         const submission = readSubmission(this.record.submission);
         const options = await this.optionsInTime(registered, submission);
         if (options) {
+          const { items: asked } = await approvalsOfRun(this.place.store, this.record);
           const result = await this.enter(registered, { ...forResume(options), accept: 'changed', input: submission.input });
-          return outcomeOfResult(result, this.log.hasEnded);
+          const outcome = outcomeOfResult(result, this.log.hasEnded);
+          const waiting = asked.filter(({ state }) => state === 'open' || state === 'decided');
+          if (outcome.kind === 'ended') await takeBack(options, waiting, stopMs);
+          return outcome;
         }
       } catch (thrown) {
         if (!GuardloopError.is(thrown) || (thrown.code !== 'RESUME_MISMATCH' && thrown.code !== 'CONFIG_INVALID')) throw thrown;

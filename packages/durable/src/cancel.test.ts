@@ -1,9 +1,10 @@
-import { defineAgent } from '@guardloop/core';
+import type { JsonObject } from '@guardloop/core';
+import { allow, ask, defineAgent, defineGuardrail } from '@guardloop/core';
 import type { Store } from '@guardloop/store';
 import { memoryStore } from '@guardloop/store';
 import { auditLog, say, scriptedModel } from '@guardloop/testing';
 import { expect, it, onTestFinished } from 'vitest';
-import { durable } from './index.js';
+import { durable, durableAgent } from './index.js';
 
 /** The store as a process sees it whose first look at a session takes a while: until `go` settles. */
 function slowStore(inner: Store, go: Promise<void>): { readonly store: Store; readonly looked: Promise<void> } {
@@ -51,4 +52,32 @@ it('a run that is begun and handed back while somebody cancels it ends in the lo
   expect(await runs.result('r2', { waitMs: 20_000 })).toMatchObject({ status: 'completed', text: 'Well.' });
   expect(await runs.result('r1')).toMatchObject({ status: 'cancelled', reason: 'no more' });
   expect(auditLog({ version: 1, events: await inner.load('s') })).toEqual([]);
+});
+
+it('an answer that waits in quarantine is deleted with the run that is cancelled', async () => {
+  const kept = new Map<string, JsonObject>();
+  const quarantine = {
+    put: async (key: string, answer: JsonObject) => void kept.set(key, answer),
+    get: async (key: string) => kept.get(key),
+    delete: async (key: string) => void kept.delete(key),
+  };
+  const looks = defineGuardrail({
+    name: 'looks',
+    on: ['output'],
+    check: ({ content }) => (content.includes('promise') ? ask('a person looks') : allow()),
+  });
+  const model = scriptedModel(() => say('I promise it.'));
+  const desk = defineAgent({ name: 'desk', instructions: '', model, guardrails: [looks] });
+  const agents = { desk: durableAgent(desk, { options: { quarantine } }) };
+  const runs = durable({ store: memoryStore(), agents, upkeepMs: 20 });
+  onTestFinished(() => runs.close({ graceMs: 0 }));
+  await runs.worker();
+  await runs.submit('desk', 'When?', { id: 'r1' });
+  expect(await runs.result('r1', { waitMs: 20_000 })).toMatchObject({ status: 'interrupted' });
+  expect(kept.size).toBe(1);
+  await runs.cancel('r1');
+  const result = await runs.result('r1', { until: 'end', waitMs: 20_000 });
+  if (result.status !== 'cancelled') throw new Error(result.status);
+  expect(auditLog(result.log)).toEqual([]);
+  expect(kept.size).toBe(0);
 });
