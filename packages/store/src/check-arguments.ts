@@ -63,17 +63,33 @@ const filters = {
   runs: ['session', 'state', 'queue', 'agent', 'owner', 'tenant', 'due', 'trouble'] satisfies readonly (keyof RunQuery)[],
 };
 
+/** What a filter may be, where that is one of a few words: any other would find nothing, as if nothing were there. */
+const words: { readonly [list in keyof typeof filters]: { readonly [name: string]: readonly string[] } } = {
+  sessions: { status: ['open', 'waiting', 'completed', 'blocked', 'exhausted', 'failed', 'cancelled'] satisfies SessionQuery['status'][] },
+  approvals: {
+    state: ['open', 'decided', 'resolved', 'void'] satisfies ApprovalQuery['state'][],
+    surface: ['toolInput', 'handoff', 'output'] satisfies ApprovalQuery['surface'][],
+  },
+  runs: { state: ['queued', 'running', 'waiting', 'ended'] satisfies RunQuery['state'][] },
+};
+
 /**
- * How many items a page has. Throws CONFIG_INVALID for a filter that the list does not have, and for an owner or a tenant that is given and
- * undefined: that would list what belongs to everybody.
+ * How many items a page has. Throws CONFIG_INVALID for a filter that the list does not have, or that is a word which it cannot be, and for
+ * an owner or a tenant that is given and undefined: that would list what belongs to everybody.
  */
 export function pageSize(query: PageQuery, list: keyof typeof filters): number {
+  if (typeof query !== 'object' || query === null) throw refuse(`The list of ${list} is asked by what is no object. Give one, or nothing.`);
   const names = [...filters[list], 'limit', 'after'];
   for (const [name, value] of Object.entries(query)) {
     if (!names.includes(name))
       throw refuse(`The list of ${list} has no filter \`${name}\`. ${suggest(name, names)}It takes ${names.join(', ')}.`);
     if (value === undefined && (name === 'owner' || name === 'tenant'))
       throw refuse(`\`${name}\` of the list of ${list} is undefined. Give whose ${list} are meant, or leave it out to list all.`);
+    const known = words[list][name];
+    if (known !== undefined && value !== undefined && !known.includes(value))
+      throw refuse(
+        `\`${name}\` of the list of ${list} is none of ${known.join(', ')}. ${suggest(String(value), known)}Give one, or leave it out.`,
+      );
   }
   const { limit = 100 } = query;
   if (!Number.isSafeInteger(limit) || limit < 1 || limit > 1_000)

@@ -82,6 +82,23 @@ export function testSessions({ store, other, pass }: Suite): void {
       }
     });
 
+    it('refuses a state, a status or a surface that nothing has, rather than find nothing', async () => {
+      const { sessions, approvals, runs } = store();
+      const asked: readonly [string, Promise<unknown>][] = [
+        ['waiting', sessions.list({ status: 'wating' as 'waiting' })],
+        ['open', approvals.list({ state: 'opened' as 'open' })],
+        ['output', approvals.list({ surface: 'ouput' as 'output' })],
+        ['ended', runs.list({ state: 'end' as 'ended' })],
+        ['object', runs.list(null as unknown as object)],
+      ];
+      for (const [word, listing] of asked)
+        expect(await listing.catch((thrown: unknown) => thrown), word).toMatchObject({
+          code: 'CONFIG_INVALID',
+          message: expect.stringContaining(word),
+        });
+      expect(await codeOf(runs.list({ state: undefined, session: newId() }))).toBeUndefined();
+    });
+
     it('lists by owner, tenant and status, latest change first, page by page', async () => {
       const [owner, tenant] = [newId('owner'), newId('tenant')];
       const made: string[] = [];
