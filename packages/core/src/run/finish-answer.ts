@@ -39,6 +39,11 @@ interface Reasoning {
 
 const stopped: Fault = { kind: 'stopped' };
 
+/** Calls of a last answer do not run, and what stands beside them ends the run. */
+function endsRun({ calls, inMode }: RawAnswer, { isFinal }: Finishing): boolean {
+  return (calls.length === 0 || isFinal === true) && inMode?.continues === undefined;
+}
+
 /** Judges a whole answer, shows it, prepares its calls, and records it as `model.end`: or discards it, or puts it before a person. */
 export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishing: Finishing): Promise<void> {
   const { turn, approvedRevision } = finishing;
@@ -47,7 +52,7 @@ export async function finishAnswer(handle: RunHandle, answer: RawAnswer, finishi
     answer,
     finishing,
     id: `${handle.state.id}/${turn}`,
-    isFinal: (answer.calls.length === 0 || finishing.isFinal) && answer.inMode?.continues === undefined,
+    isFinal: endsRun(answer, finishing),
   };
   const { inMode } = answer;
   if (answer.calls.length === 0 && answer.text === '') return finishEmpty(open);
