@@ -57,4 +57,43 @@ describe.skipIf(skipsRedis)(redisMissing ?? 'Redis', () => {
     }
     expect(await commandsOf(list)).toBeLessThanOrEqual(alone + 2);
   });
+
+  it('writes to a session with a time to live for what they cost, however many runs it has had, all of which stay and go with it', async () => {
+    const ttlMs = 3_600_000;
+    const store = redisStore({ url: server.url, prefix: 'long', ttlMs });
+    const client = new Redis(server.url);
+    onTestFinished(async () => {
+      client.disconnect();
+      await store.close();
+    });
+    const submission = { input: 'hello' };
+    const create = (id: string, session = 's') =>
+      store.runs.create({ id, session, agent: 'desk', queue: 'default', priority: 0, abandons: false, submission, dueAt: 0 });
+    const timesSet = async (work: () => Promise<unknown>): Promise<number> => {
+      await client.config('RESETSTAT');
+      await work();
+      return Number(/cmdstat_pexpireat:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0);
+    };
+    let seq = 0;
+    const append = async () => {
+      seq += 1;
+      await store.append('s', [{ type: 'run.end', status: 'completed', seq, at: seq, run: `r${seq}`, agent: 'desk' }], seq - 1);
+    };
+    await create('first');
+    const alone = await timesSet(append);
+    for (let index = 0; index < 200; index += 1) await create(`run-${index}`);
+    expect(await timesSet(append)).toBe(alone);
+    const [ends, runEnds] = await Promise.all([client.pttl('{long}:session:s'), client.pttl('{long}:run:run-7')]);
+    expect(ends).toBeGreaterThan(ttlMs - 60_000);
+    expect(runEnds).toBeGreaterThanOrEqual(ends);
+    expect(runEnds).toBeLessThan(ttlMs * 1.2);
+    // As at its end, before anybody has swept.
+    for (const part of ['session', 'log', 'payloads', 'asked', 'live', 'runs', 'open']) await client.del(`{long}:${part}:s`);
+    expect(await store.runs.get('run-7')).toBeUndefined();
+    expect((await store.runs.list()).items).toEqual([]);
+    expect(await store.runs.claim({ owner: 'w', leaseMs: 1_000, queues: [{ queue: 'default' }] })).toBeUndefined();
+    expect(await create('run-7', 'anew')).toMatchObject({ created: true, run: { session: 'anew' } });
+    expect((await store.runs.list()).items.map(({ id, session }) => [id, session])).toEqual([['run-7', 'anew']]);
+    expect((await client.keys('{long}:run:*')).length).toBe(1);
+  });
 });

@@ -7,6 +7,9 @@ import { scripts } from './redis-scripts.js';
 /** What a script replies: texts, numbers, lists of them, or nothing. */
 export type Reply = string | number | null | readonly Reply[];
 
+/** Scripts that change nothing. */
+const reading: ReadonlySet<ScriptName> = new Set(['load', 'readRuns']);
+
 /** Of the form in which keys hold what is stored. */
 const formVersion = 1;
 
@@ -55,7 +58,7 @@ export class RedisConnection {
         return await call();
       }
     };
-    return name === 'load' ? this.read(work) : this.#send(work);
+    return reading.has(name) ? this.read(work) : this.#send(work);
   }
 
   /** One call of the store, with all that it sends: `close` lets it end. Rejects with STORE_FAILED once the store is closed. */

@@ -24,12 +24,13 @@ import { readStand } from './redis-sessions.js';
 import { nowOf } from './redis-time.js';
 
 export function redisRuns(context: RedisContext): RunRecords {
-  const { connection, base } = context;
+  const { connection } = context;
+  const readFields = fieldsReader(context);
   const readReply = async (id: string, reply: Reply): Promise<RunRecord | undefined> =>
     reply === null ? undefined : readRun(context, id, fieldsOf(reply));
   const get = async (id: string): Promise<RunRecord | undefined> => {
-    const fields = await connection.read((client) => client.hgetall(`${base}run:${writeName(id)}`));
-    return readRun(context, id, fields);
+    const [fields] = await readFields([writeName(id)]);
+    return readRun(context, id, fields ?? {});
   };
   return {
     async create(run) {
@@ -72,6 +73,12 @@ export function redisRuns(context: RedisContext): RunRecords {
       return readReply(id, await connection.script('updateRun', parameters));
     },
   };
+}
+
+/** Reads the fields of runs by their ids, as they are written. */
+function fieldsReader({ connection }: RedisContext) {
+  return async (ids: readonly string[]): Promise<readonly Fields[]> =>
+    ((await connection.script('readRuns', ids)) as readonly (readonly string[])[]).map(fieldsOf);
 }
 
 function claimParameters({ owner, leaseMs, queues, agents, run, except = [] }: ClaimOptions): readonly (string | number)[] {
@@ -167,7 +174,7 @@ function indexOf({ session, state, owner, tenant, due }: RunQuery): string {
 }
 
 async function listRuns(context: RedisContext, query: RunQuery): Promise<Page<RunRecord>> {
-  const { connection, base } = context;
+  const readFields = fieldsReader(context);
   const size = pageSize(query, 'runs');
   const [position] = readPlace(query.after, ['number']) ?? [];
   const now = query.due === undefined ? 0 : await nowOf(context);
@@ -177,7 +184,7 @@ async function listRuns(context: RedisContext, query: RunQuery): Promise<Page<Ru
     size,
     from: position === undefined ? undefined : { score: Number(position), member: '' },
     async read(ids) {
-      const hashes = await connection.read((client) => Promise.all(ids.map((id) => client.hgetall(`${base}run:${id}`))));
+      const hashes = await readFields(ids);
       return Promise.all(
         hashes.map((fields, index) => (fitsFields(fields, query, now) ? readRun(context, readName(ids[index] ?? ''), fields) : undefined)),
       );

@@ -3,7 +3,7 @@
 /**
  * Keys, all behind one base with one hash tag, so that a script may touch all of them:
  * `session:S` hash, `log:S` list, `payloads:S` hash, `asked:S` hash of approvals, `live:S`, `runs:S` and `open:S` sorted sets of run ids by
- * order, `run:R` hash: of one session, with one time to live. `ids:S`: which ids stand in indices, without contents, until they are swept.
+ * order: of one session, with one time to live, and `run:R` hashes, which may go a little later. `ids:S`: which ids stand in indices, without contents, until they are swept.
  * `sessions…`, `approvals…`, `allruns…`: indices for lists. `expiring`: sessions by their end. `later:Q`, `ready:Q`, `held:Q…`: queues.
  */
 const library = `
@@ -30,12 +30,23 @@ local parts = { 'session', 'log', 'payloads', 'asked', 'live', 'runs', 'open' }
 -- A session that a run needs for longer is not ended earlier by what is written meanwhile.
 local function touch(session, ttl, due)
   if ttl == '' or not ttl then return end
-  local before = tonumber(redis.call('HGET', key('session', session), 'expiresAt') or '0')
-  local ends = int(math.max(before, math.max(now, due or 0) + tonumber(ttl)))
-  redis.call('HSET', key('session', session), 'expiresAt', ends)
-  for _, part in ipairs(parts) do redis.call('PEXPIREAT', key(part, session), ends) end
-  for _, run in ipairs(redis.call('ZRANGE', key('runs', session), 0, -1)) do redis.call('PEXPIREAT', key('run', run), ends) end
-  redis.call('ZADD', base .. 'expiring', ends, session)
+  local stood = redis.call('HMGET', key('session', session), 'expiresAt', 'runsExpireAt')
+  local ends = math.max(tonumber(stood[1] or '0'), math.max(now, due or 0) + tonumber(ttl))
+  redis.call('HSET', key('session', session), 'expiresAt', int(ends))
+  for _, part in ipairs(parts) do redis.call('PEXPIREAT', key(part, session), int(ends)) end
+  -- Its runs go a little later, so that few writes have to reach each of them. One whose session is gone is none: see runOf.
+  if ends > tonumber(stood[2] or '0') then
+    local later = int(ends + math.ceil(tonumber(ttl) / 10))
+    redis.call('HSET', key('session', session), 'runsExpireAt', later)
+    for _, run in ipairs(redis.call('ZRANGE', key('runs', session), 0, -1)) do redis.call('PEXPIREAT', key('run', run), later) end
+  end
+  redis.call('ZADD', base .. 'expiring', int(ends), session)
+end
+-- The fields of a run; none where its session is gone.
+local function runOf(id)
+  local run = fields(key('run', id))
+  if run.session and redis.call('EXISTS', key('session', run.session)) == 0 then return {} end
+  return run
 end
 
 local function unindex(session)
@@ -53,6 +64,7 @@ local function unindex(session)
       end
     elseif kind == 'r' then
       local place = cjson.decode(value)
+      redis.call('DEL', key('run', id))
       for _, index in ipairs({ base .. 'allruns', base .. 'allruns:active', base .. 'allruns:waiting', key('allruns:o', place.owner), key('allruns:t', place.tenant),
         key('later', place.queue), key('held', place.queue), key('heldby:' .. #place.queue .. ':' .. place.queue, place.tenant) }) do
         redis.call('ZREM', index, id)
@@ -63,7 +75,6 @@ local function unindex(session)
   redis.call('ZREM', base .. 'expiring', session)
 end
 local function purge(session)
-  for _, run in ipairs(redis.call('ZRANGE', key('runs', session), 0, -1)) do redis.call('DEL', key('run', run)) end
   unindex(session)
   for _, part in ipairs(parts) do redis.call('DEL', key(part, session)) end
 end
@@ -266,8 +277,10 @@ return 1`),
    */
   createRun: script(`
 local id, session = ARGV[1], ARGV[2]
-local before = redis.call('HGETALL', key('run', id))
-if #before > 0 then return { 0, before } end
+local before = runOf(id)
+if before.state then return { 0, flat(before) } end
+local gone = redis.call('HGET', key('run', id), 'session')
+if gone then purge(gone) end
 local payloads, count = tonumber(ARGV[6]), tonumber(ARGV[7])
 local first = 8 + payloads * 2
 local run = {}
@@ -281,6 +294,8 @@ end
 run.position = int(redis.call('INCR', base .. 'orders'))
 run.createdAt, run.updatedAt, run.token, run.eventsAtClaim = int(now), int(now), '0', '0'
 redis.call('HSET', key('run', id), unpack(flat(run)))
+local expiresAt = redis.call('HGET', key('session', session), 'runsExpireAt')
+if expiresAt then redis.call('PEXPIREAT', key('run', id), expiresAt) end
 redis.call('HSET', key('ids', session), 'r' .. id, cjson.encode({ owner = run.owner or '', tenant = run.tenant or '', queue = run.queue }))
 redis.call('ZADD', key('runs', session), run.position, id)
 redis.call('ZADD', base .. 'allruns', run.position, id)
@@ -291,6 +306,15 @@ enqueue(run, id)
 tell(session)
 return { 1, redis.call('HGETALL', key('run', id)) }`),
 
+  /** ids → the fields of each; none for one that is not there. */
+  readRuns: script(
+    `
+local found = {}
+for at, id in ipairs(ARGV) do found[at] = flat(runOf(id)) end
+return found`,
+    'no-writes',
+  ),
+
   /**
    * id, version that was read, counts of payloads and fields; digest and text of each payload; name and value of each field, '' takes it
    * away.
@@ -298,7 +322,7 @@ return { 1, redis.call('HGETALL', key('run', id)) }`),
   updateRun: script(`
 local id = ARGV[1]
 local name = key('run', id)
-local before = fields(name)
+local before = runOf(id)
 if before.version ~= ARGV[2] then return false end
 local payloads, count = tonumber(ARGV[3]), tonumber(ARGV[4])
 putPayloads(before.session, 5, payloads)
@@ -317,7 +341,7 @@ return redis.call('HGETALL', name)`),
   renewRun: script(`
 local id = ARGV[1]
 local name = key('run', id)
-local run = fields(name)
+local run = runOf(id)
 if run.state ~= 'running' or not run.leaseUntil or run.token ~= ARGV[2] then return false end
 dequeue(run, id)
 run.leaseUntil, run.updatedAt, run.version = int(now + tonumber(ARGV[3])), int(now), int(tonumber(run.version) + 1)
@@ -388,7 +412,7 @@ local function promote(queue)
       for _, id in ipairs(redis.call('ZRANGEBYSCORE', key(from, queue), '(' .. int(now + longest), '+inf')) do ids[#ids + 1] = id end
     end
     for _, id in ipairs(ids) do
-      local run = fields(key('run', id))
+      local run = runOf(id)
       redis.call('ZREM', key(from, queue), id)
       if run.state then
         if from == 'held' then redis.call('ZREM', heldBy(run), id) end
@@ -425,7 +449,7 @@ for at = 7, 6 + queues * 3, 3 do
       return true
     end
     if wanted ~= '' then
-      local run = fields(key('run', wanted))
+      local run = runOf(wanted)
       if run.queue == queue and redis.call('ZSCORE', key('ready', queue), ready(run, wanted)) and isAsked(run.tenant or '', run.agent) then
         consider(wanted, run)
       end
@@ -441,7 +465,7 @@ for at = 7, 6 + queues * 3, 3 do
           if isAsked(string.sub(member, first + 1, second - 1), string.sub(member, second + 1)) then
             local id = string.sub(member, 18, first - 1)
             local run = look(id)
-            if not run.state then
+            if not run.state or redis.call('EXISTS', key('session', run.session)) == 0 then
               redis.call('ZREM', key('ready', queue), member)
               place = place - 1
             elseif consider(id, run) then

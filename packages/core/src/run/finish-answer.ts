@@ -41,7 +41,7 @@ const stopped: Fault = { kind: 'stopped' };
 
 /** Calls of a last answer do not run, and what stands beside them ends the run. */
 function endsRun({ calls, inMode }: RawAnswer, { isFinal }: Finishing): boolean {
-  return (calls.length === 0 || isFinal === true) && inMode?.continues === undefined;
+  return (calls.length === 0 || isFinal) && inMode?.continues === undefined;
 }
 
 /** Judges a whole answer, shows it, prepares its calls, and records it as `model.end`: or discards it, or puts it before a person. */
