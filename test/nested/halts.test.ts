@@ -1,8 +1,9 @@
 import type { GuardInfo, Guardrail, RunResult, Subject, Surface } from '@guardloop/core';
-import { allow, defineGuardrail, halt, memorySession, resume, run, stream } from '@guardloop/core';
+import { allow, asTool, defineAgent, defineGuardrail, defineTool, halt, memorySession, resume, run, stream } from '@guardloop/core';
 import type { Script } from '@guardloop/testing';
-import { auditLog, callTool, say } from '@guardloop/testing';
+import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it } from 'vitest';
+import { z } from 'zod';
 import { levels, makeTree, ofType, surfaces } from './tree.js';
 
 const script: Script = {
@@ -50,6 +51,22 @@ describe('a halt two levels down', () => {
       const later = await ended(resume(tree.agent, result.log, shared));
       expect(later).toEqual(result);
     }
+  });
+
+  it('tells the person its reply once, where the texts of child runs are shown too', async () => {
+    const stop = halting('stop', ({ surface }, { agent }) => surface === 'toolOutput' && agent === 'child', ['toolOutput']);
+    const look = defineTool({ name: 'look', description: 'Looks.', input: z.object({}), execute: () => 'seen' });
+    const model = scriptedModel({
+      parent: [callTool('child', { input: 'x' }), say('never')],
+      child: [[say('I look.'), callTool('look')], say('never')],
+    });
+    const child = defineAgent({ name: 'child', instructions: '', model, tools: [look] });
+    const tools = [asTool(child, { name: 'child', description: 'Asks.', stream: true })];
+    const watched = stream(defineAgent({ name: 'parent', instructions: '', model, tools }), 'go', { guardrails: [stop] });
+    const shown: string[] = [];
+    for await (const event of watched) if (event.type === 'text.delta') shown.push(event.text);
+    expect(await ended(watched.result)).toMatchObject({ status: 'blocked', reply: 'We stop here.' });
+    expect(shown).toEqual(['I look.', 'We stop here.']);
   });
 
   it('over what a person gave two levels down, an edit or a result, halts the root, and other decisions are not followed', async () => {

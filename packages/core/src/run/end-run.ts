@@ -74,7 +74,9 @@ export function endRun(handle: RunHandle, ending: RunEnding): void {
         ...(reply === undefined ? {} : { reply }),
         ...(viewUsage === undefined ? {} : { viewUsage }),
       });
-      if (reply !== undefined) handle.emit({ type: 'text.delta', turn: state.turn, text: reply });
+      // A halt ends the runs above too: the person is told once, by the root.
+      const isToldAbove = refusal.action === 'halt' && handle.parent !== undefined;
+      if (reply !== undefined && !isToldAbove) handle.emit({ type: 'text.delta', turn: state.turn, text: reply });
       return;
     }
     case 'failed':
