@@ -91,12 +91,20 @@ function missing({ needs = [] }: Fault): Server | undefined {
   return needs.find((server) => isMissing[server]);
 }
 
-const { values } = parseArgs({ options: { part: { type: 'string' }, only: { type: 'string' } } });
+const { values } = readArguments();
 if (values.part !== undefined && values.part !== 'ci') usage(`There is no part ${values.part}.`);
 const chosen = faults.filter(({ name, ci }) =>
   values.only === undefined ? values.part === undefined || ci !== undefined : name === values.only,
 );
 if (chosen.length === 0) usage(`There is no fault ${values.only}.`);
+
+function readArguments() {
+  try {
+    return parseArgs({ options: { part: { type: 'string' }, only: { type: 'string' } } });
+  } catch (thrown) {
+    return usage(thrown instanceof Error ? thrown.message : String(thrown));
+  }
+}
 
 function usage(problem: string): never {
   process.stderr.write(`${problem}\nUsage: npm run test:faults -- [--part ci] [--only ${faults.map(({ name }) => name).join('|')}]\n`);
