@@ -96,4 +96,30 @@ describe.skipIf(skipsRedis)(redisMissing ?? 'Redis', () => {
     expect((await store.runs.list()).items.map(({ id, session }) => [id, session])).toEqual([['run-7', 'anew']]);
     expect((await client.keys('{long}:run:*')).length).toBe(1);
   });
+
+  it('a run keeps all that is told of it where an earlier one of its id went with another session, also once that is swept', async () => {
+    const brief = redisStore({ url: server.url, prefix: 'again', ttlMs: 100 });
+    const store = redisStore({ url: server.url, prefix: 'again' });
+    const client = new Redis(server.url);
+    onTestFinished(async () => {
+      client.disconnect();
+      await brief.close();
+      await store.close();
+    });
+    const submission = { input: 'hello' };
+    const made = { id: 'r', agent: 'desk', priority: 0, abandons: false, submission, dueAt: 0 };
+    await brief.runs.create({ ...made, session: 'first', queue: 'q1', owner: 'anna', tenant: 'shop' });
+    await expect.poll(() => client.exists('{again}:run:r'), { timeout: 20_000 }).toBe(0);
+    expect(await store.runs.create({ ...made, session: 'second', queue: 'q2', owner: 'berta', tenant: 'shop' })).toMatchObject({
+      created: true,
+    });
+    expect(await store.sweep()).toBe(1);
+    expect(await store.runs.get('r')).toMatchObject({ session: 'second', owner: 'berta' });
+    for (const query of [{}, { owner: 'berta' }, { tenant: 'shop' }, { state: 'queued' as const }])
+      expect((await store.runs.list(query)).items.map(({ id }) => id)).toEqual(['r']);
+    expect(await client.exists('{again}:allruns:o:anna')).toBe(0);
+    expect(await store.runs.claim({ owner: 'w', leaseMs: 1_000, queues: [{ queue: 'q2' }] })).toMatchObject({ id: 'r' });
+    await store.sessions.delete('second');
+    expect((await client.keys('{again}:*')).filter((key) => /run|ids/.test(key))).toEqual([]);
+  });
 });

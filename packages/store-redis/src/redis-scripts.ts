@@ -49,6 +49,10 @@ local function runOf(id)
   return run
 end
 
+local function indicesOf(owner, tenant, queue)
+  return { base .. 'allruns', base .. 'allruns:active', base .. 'allruns:waiting', key('allruns:o', owner), key('allruns:t', tenant),
+    key('later', queue), key('held', queue), key('heldby:' .. #queue .. ':' .. queue, tenant) }
+end
 local function unindex(session)
   local ids = fields(key('ids', session))
   local owners = { ids['@owner'], ids['@tenant'] }
@@ -64,10 +68,15 @@ local function unindex(session)
       end
     elseif kind == 'r' then
       local place = cjson.decode(value)
-      redis.call('DEL', key('run', id))
-      for _, index in ipairs({ base .. 'allruns', base .. 'allruns:active', base .. 'allruns:waiting', key('allruns:o', place.owner), key('allruns:t', place.tenant),
-        key('later', place.queue), key('held', place.queue), key('heldby:' .. #place.queue .. ':' .. place.queue, place.tenant) }) do
-        redis.call('ZREM', index, id)
+      -- Another session may have a run of this id since: it stays, and where it stands.
+      local run = fields(key('run', id))
+      local isOther = run.session and run.session ~= session
+      local isKept = {}
+      if isOther then
+        for _, index in ipairs(indicesOf(run.owner or '', run.tenant or '', run.queue)) do isKept[index] = true end
+      else redis.call('DEL', key('run', id)) end
+      for _, index in ipairs(indicesOf(place.owner, place.tenant, place.queue)) do
+        if not isKept[index] then redis.call('ZREM', index, id) end
       end
     end
   end
