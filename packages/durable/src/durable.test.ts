@@ -1,4 +1,4 @@
-import { defineAgent, defineTool, GuardloopError, withContext } from '@guardloop/core';
+import { allow, defineAgent, defineGuardrail, defineTool, GuardloopError, withContext } from '@guardloop/core';
 import type { Store } from '@guardloop/store';
 import { memoryStore } from '@guardloop/store';
 import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
@@ -174,6 +174,45 @@ describe('durable', () => {
     }
     await runs.approvals.decide(id, 'approve');
     expect(await runs.result('r1', { until: 'end', waitMs: 20_000 })).toMatchObject({ status: 'completed', text: 'Done.' });
+  });
+
+  it('gives up a run whose workers die over a decision, although it waits', async () => {
+    const input = z.object({ cents: z.number() });
+    const pay = defineTool({ name: 'pay', description: 'Pay.', input, approval: true, execute: () => 'paid' });
+    let judged = 0;
+    const deadly = defineGuardrail({
+      name: 'deadly',
+      on: ['toolInput'],
+      check: async ({ content }) => {
+        if (!content.includes('9')) return allow();
+        judged += 1;
+        return new Promise<never>(() => undefined);
+      },
+    });
+    const model = scriptedModel([callTool('pay', { cents: 1 }), say('Done.')]);
+    const agents = { desk: defineAgent({ name: 'desk', instructions: '', model, tools: [pay], guardrails: [deadly] }) };
+    const runs = durable({ store: memoryStore(), agents, upkeepMs: 20, maxAttempts: 3 });
+    onTestFinished(() => runs.close({ graceMs: 0 }));
+    let worker = await runs.worker();
+    await runs.submit('desk', 'Pay', { id: 'r1' });
+    const asked = await runs.result('r1');
+    if (asked.status !== 'interrupted') throw new Error(asked.status);
+    const id = asked.approvals[0]?.id ?? '';
+    // As many as there are tries, of which none has to do with this one.
+    for (let times = 0; times < 3; times += 1) {
+      await runs.approvals.decide(id, { edit: { cents: 'many' } });
+      await expect.poll(async () => (await runs.approvals.get(id))?.state, { timeout: 20_000 }).toBe('open');
+      await expect.poll(async () => (await runs.status('r1'))?.state, { timeout: 20_000 }).toBe('waiting');
+    }
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    await runs.approvals.decide(id, { edit: { cents: 9 } });
+    for (let died = 1; died <= 3; died += 1) {
+      await expect.poll(() => judged, { timeout: 20_000 }).toBe(died);
+      await worker.stop({ graceMs: 0 });
+      worker = await runs.worker();
+    }
+    expect(await runs.result('r1', { until: 'end', waitMs: 20_000 })).toMatchObject({ status: 'failed', error: { code: 'INTERNAL' } });
+    expect(judged).toBe(3);
   });
 
   it('reminds of a question that is put anew after a decision that did not fit', async () => {
