@@ -298,16 +298,18 @@ export class ActiveRun {
   private async endCancelled(registered: Registered | undefined): Promise<Outcome> {
     const reason = new DOMException('Somebody has cancelled the run.', 'AbortError');
     this.controller.abort(reason);
+    let takeWaitingBack = async (): Promise<void> => undefined;
     if (registered) {
       try {
         const submission = readSubmission(this.record.submission);
         const options = await this.optionsInTime(registered, submission);
         if (options) {
-          const { items: asked } = await approvalsOfRun(this.place.store, this.record);
+          const { items } = await approvalsOfRun(this.place.store, this.record);
+          const waiting = items.filter(({ state }) => state === 'open' || state === 'decided');
+          takeWaitingBack = () => takeBack(options, waiting, stopMs);
           const result = await this.enter(registered, { ...forResume(options), accept: 'changed', input: submission.input });
           const outcome = outcomeOfResult(result, this.log.hasEnded);
-          const waiting = asked.filter(({ state }) => state === 'open' || state === 'decided');
-          if (outcome.kind === 'ended') await takeBack(options, waiting, stopMs);
+          if (outcome.kind === 'ended') await takeWaitingBack();
           return outcome;
         }
       } catch (thrown) {
@@ -315,6 +317,7 @@ export class ActiveRun {
       }
     }
     await endUnfinished(this.session, { status: 'cancelled', reason }, this.id);
+    await takeWaitingBack();
     return { kind: 'ended', status: 'cancelled' };
   }
 

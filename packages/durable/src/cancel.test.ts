@@ -2,7 +2,7 @@ import type { JsonObject } from '@guardloop/core';
 import { allow, ask, defineAgent, defineGuardrail } from '@guardloop/core';
 import type { Store } from '@guardloop/store';
 import { memoryStore } from '@guardloop/store';
-import { auditLog, say, scriptedModel } from '@guardloop/testing';
+import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
 import { expect, it, onTestFinished } from 'vitest';
 import { durable, durableAgent } from './index.js';
 
@@ -75,6 +75,36 @@ it('an answer that waits in quarantine is deleted with the run that is cancelled
   await runs.submit('desk', 'When?', { id: 'r1' });
   expect(await runs.result('r1', { waitMs: 20_000 })).toMatchObject({ status: 'interrupted' });
   expect(kept.size).toBe(1);
+  await runs.cancel('r1');
+  const result = await runs.result('r1', { until: 'end', waitMs: 20_000 });
+  if (result.status !== 'cancelled') throw new Error(result.status);
+  expect(auditLog(result.log)).toEqual([]);
+  expect(kept.size).toBe(0);
+});
+
+it('an answer that waits in quarantine is deleted where its agent cannot go on with the run any more', async () => {
+  const kept = new Map<string, JsonObject>();
+  const quarantine = {
+    put: async (key: string, answer: JsonObject) => void kept.set(key, answer),
+    get: async (key: string) => kept.get(key),
+    delete: async (key: string) => void kept.delete(key),
+  };
+  const looks = defineGuardrail({ name: 'looks', on: ['output'], check: () => ask('a person looks') });
+  const target = defineAgent({ name: 'target', instructions: '', model: scriptedModel(() => say('I promise it.')), guardrails: [looks] });
+  const deskOf = (handoffs: readonly (typeof target)[]) => {
+    const desk = defineAgent({ name: 'desk', instructions: '', model: scriptedModel([callTool('transfer_to_target')]), handoffs });
+    return durableAgent(desk, { options: { quarantine } });
+  };
+  const store = memoryStore();
+  const first = durable({ store, agents: { desk: deskOf([target]) }, upkeepMs: 20 });
+  await first.worker();
+  await first.submit('desk', 'When?', { id: 'r1' });
+  expect(await first.result('r1', { waitMs: 20_000 })).toMatchObject({ status: 'interrupted' });
+  await first.close();
+  expect(kept.size).toBe(1);
+  const runs = durable({ store, agents: { desk: deskOf([]) }, upkeepMs: 20 });
+  onTestFinished(() => runs.close({ graceMs: 0 }));
+  await runs.worker();
   await runs.cancel('r1');
   const result = await runs.result('r1', { until: 'end', waitMs: 20_000 });
   if (result.status !== 'cancelled') throw new Error(result.status);
