@@ -116,12 +116,15 @@ it.each([1, 2, 3, 4, 5, 6])(
     isCalm = true;
     for (const each of [...workers, calm]) await each.close({ graceMs: 0 });
     for (const id of Object.keys(runs)) expect(await inner.runs.get(id)).toMatchObject({ status: 'completed' });
+    let results = 0;
     for (const session of ['r1', 'r2']) {
       const events = await inner.load(session);
       expect(auditLog({ version: 1, events })).toEqual([]);
       expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index + 1));
+      results += events.filter((event) => event.type === 'tool.end' && /"(charge|pay) \d is done"/.test(JSON.stringify(event))).length;
     }
-    expect(effects.length).toBeGreaterThan(2);
+    // By chance people refuse more, and workers die before more of them: how many there are differs from time to time.
+    expect(effects.length).toBeGreaterThanOrEqual(results);
     expect(new Set(effects).size).toBe(effects.length);
   },
 );
