@@ -47,6 +47,7 @@ describe('options of mcpServer', () => {
     [{ name: 'x', url: 'https://u:100%@x.example/mcp' }, '%25'],
     [{ name: 'x', url: 'https://%ff:p@x.example/mcp' }, '%25'],
     [{ ...remote, headers: { a: 1 } }, '`headers`'],
+    [{ ...remote, headers: new Headers({ a: 'b' }) }, '`headers`'],
     [{ ...remote, auth: 'token' }, '`auth`'],
     [{ ...remote, fetch: {} }, '`fetch`'],
   ])('that are wrong are CONFIG_INVALID before anything is started: %j', async (options, words) => {

@@ -117,8 +117,9 @@ const isRecord = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const isTexts = (value: unknown): value is readonly string[] =>
   Array.isArray(value) && value.every((text) => typeof text === 'string' && text !== '');
 
+/** Neither a `Map` nor `Headers`: their entries are no fields. */
 export const isTextsByName = (value: unknown): value is Readonly<Record<string, string>> =>
-  isRecord(value) && Object.values(value).every((text) => typeof text === 'string');
+  isRecord(value) && !(Symbol.iterator in value) && Object.values(value).every((text) => typeof text === 'string');
 
 /** Checks all options that can be checked without the server. Throws CONFIG_INVALID. Messages hold no value of `env`, `headers` or `url`. */
 export function checkOptions(given: unknown): void {
