@@ -40,7 +40,15 @@ function endOfNumber(text: string, start: number): number {
 }
 
 function isAnother(number: string): boolean {
-  return /^-?\d+$/.test(number) && String(Number(number)) !== number;
+  return /^-?\d+$/.test(number) && inDigits(Number(number)) !== number;
+}
+
+/** A whole number as JSON writes it, with all its noughts: from 10^21 on that would be an exponent. */
+function inDigits(number: number): string {
+  const [digits = '', exponent] = String(number).split('e+');
+  if (exponent === undefined) return digits;
+  const [whole = '', fraction = ''] = digits.split('.');
+  return whole + fraction.padEnd(Number(exponent), '0');
 }
 
 function isDigit(unit: number): boolean {
