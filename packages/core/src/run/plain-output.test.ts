@@ -26,6 +26,13 @@ class Page {
   }
 }
 
+class Pipeable {
+  readonly id = 7;
+  pipe(): this {
+    return this;
+  }
+}
+
 function isDeepFrozen(value: unknown): boolean {
   return typeof value !== 'object' || value === null || (Object.isFrozen(value) && Object.values(value).every(isDeepFrozen));
 }
@@ -94,6 +101,7 @@ describe('plainOutput', () => {
     ['a generator that waits', generateLater(), '[iterator, not read]', '[iterator, not read]'],
     ['headers', { h: new Headers({ a: 'b' }) }, '{"h":"[iterator, not read]"}', { h: '[iterator, not read]' }],
     ['a page of a list, with fields of its own', new Page(), '{"data":[1]}', { data: [1] }],
+    ['an object of a class that can be piped', [new Pipeable()], '[{"id":7}]', [{ id: 7 }]],
     ['an object without a class and with such names', { then: 1, pipe: () => 1 }, '{"then":1}', { then: 1 }],
     ['an object that toJSON makes null', { toJSON: () => null }, 'null', null],
     ['an object that toJSON makes a list', { toJSON: () => [1] }, '[1]', [1]],

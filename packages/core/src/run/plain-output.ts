@@ -118,7 +118,8 @@ function partsOutput(parts: readonly Part[]): PlainOutput {
 function unreadMark(value: object): string | undefined {
   if (isPlain(value)) return undefined;
   const has = (name: PropertyKey): boolean => typeof (value as { readonly [name: PropertyKey]: unknown })[name] === 'function';
-  if (has('pipe') || has('pipeTo')) return '[stream, not read]';
+  // Others can be piped too, and have their fields.
+  if ((has('pipe') && (has('on') || has('subscribe'))) || has('pipeTo')) return '[stream, not read]';
   if (Object.keys(value).length > 0) return undefined;
   if (has('then')) return '[promise, not awaited]';
   if (has('arrayBuffer')) return '[body, not read]';
