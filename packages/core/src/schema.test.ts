@@ -518,6 +518,12 @@ describe('plain JSON Schema', () => {
     expect(refusal(schema)).toContain(message);
   });
 
+  it('takes types of other words than those of JSON Schema where they stand in none', () => {
+    const name = { type: 'string', errorMessage: { type: 'must be text' }, 'x-field': { type: 'textarea' }, default: { type: 'text' } };
+    expect(compileSchema({ type: 'object', properties: { name } } as never, { owner: 'The tool' }).json.type).toBe('object');
+    expect(refusal({ type: 'object', properties: { a: { anyOf: [{ items: { type: 'text' } }] } } })).toContain('the type "text"');
+  });
+
   it('S169: ends for schemas that go round in circles or multiply', async () => {
     expect(
       await words({ type: 'object', properties: { a: { $ref: '#/$defs/a' } }, $defs: { a: { $ref: '#/$defs/a' } } }, { a: 1 }),

@@ -6,6 +6,7 @@ import { expectedAt, isMissing, missingWords, noOtherFields, placeAt } from './e
 import { isList, isObject, own } from './json-schema-node.js';
 import { SchemaReferences } from './json-schema-references.js';
 import { equalJson, fitsFormat, isMultipleOf, isType } from './json-values.js';
+import { checkTypes } from './schema-types.js';
 
 /** Steps of one check, all branches counted. */
 export const mostSteps = 500_000;
@@ -22,8 +23,6 @@ interface Misfit {
 
 type Path = readonly PropertyKey[];
 
-const types: ReadonlySet<JsonValue | undefined> = new Set(['object', 'array', 'string', 'number', 'integer', 'boolean', 'null']);
-
 /** A schema made ready: every type is one, every reference leads somewhere, every pattern compiles. */
 export class JsonSchemaChecker {
   private readonly root: JsonObject;
@@ -34,12 +33,12 @@ export class JsonSchemaChecker {
   constructor(root: JsonObject) {
     this.root = root;
     this.references = new SchemaReferences(root);
+    checkTypes(root);
     for (const node of this.references.nodes) this.prepare(node);
   }
 
   private prepare(node: JsonObject): void {
-    const { type, pattern, patternProperties } = node;
-    checkType(type);
+    const { pattern, patternProperties } = node;
     const patterns = [
       ...(typeof pattern === 'string' ? [pattern] : []),
       ...(isObject(patternProperties) ? Object.keys(patternProperties) : []),
@@ -87,15 +86,6 @@ export class JsonSchemaChecker {
     }
     return [...issues.values()];
   }
-}
-
-/** Providers refuse every request with a type that JSON Schema does not have, and no value would fit it. */
-function checkType(type: JsonValue | undefined): void {
-  if (type === undefined || types.has(type)) return;
-  const list: readonly JsonValue[] | undefined = Array.isArray(type) ? type : undefined;
-  if (list !== undefined && list.length > 0 && list.every((each) => types.has(each))) return;
-  const named = JSON.stringify(list?.find((each) => !types.has(each)) ?? type).slice(0, 100);
-  throw new Error(`the type ${named} is none of ${[...types].join(', ')}`);
 }
 
 function compilePattern(source: string): RegExp {
