@@ -32,7 +32,7 @@ function refusedAnswer({ id, refusal }: ModelEndEvent, was: readonly GuardVerdic
 }
 
 async function judgeSaid(handle: RunHandle, { id, turn, text, value, reasoning, label, calls, continues }: ModelEndEvent): Promise<void> {
-  const isFinal = (calls.length === 0 || handle.state.finalizing !== undefined) && continues === undefined;
+  const isFinal = (calls.length === 0 || (handle.state.finalizing !== undefined && text !== '')) && continues === undefined;
   if (reasoning !== undefined)
     await judgeAnswer(handle, { text: reasoning, value: undefined }, { label, subject: `${id}/reasoning`, kind: 'reasoning', isFinal });
   if (text === '') return;

@@ -39,9 +39,9 @@ interface Reasoning {
 
 const stopped: Fault = { kind: 'stopped' };
 
-/** Calls of a last answer do not run, and what stands beside them ends the run. */
-function endsRun({ calls, inMode }: RawAnswer, { isFinal }: Finishing): boolean {
-  return (calls.length === 0 || isFinal) && inMode?.continues === undefined;
+/** Calls of a last answer do not run, and the text beside them, where there is any, ends the run. */
+function endsRun({ calls, text, inMode }: RawAnswer, { isFinal }: Finishing): boolean {
+  return (calls.length === 0 || (isFinal && text !== '')) && inMode?.continues === undefined;
 }
 
 /** Judges a whole answer, shows it, prepares its calls, and records it as `model.end`: or discards it, or puts it before a person. */

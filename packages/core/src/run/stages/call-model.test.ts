@@ -139,6 +139,14 @@ describe('the request', () => {
     expect(result).toMatchObject({ status: 'exhausted', limit: 'turns', output: 'So far.' });
   });
 
+  it('holds no output schema to a last answer of calls alone: the run is exhausted, and they are in the log', async () => {
+    const model = scripted([calls('look')], [calls('look')]);
+    const agent = { model, tools: [tool('look', () => 'Blue.')], output: z.object({ a: z.number() }) };
+    const result = await start(agent, { limits: { turns: 1, repairs: 0 }, onLimit: 'finalize' });
+    expect(result).toMatchObject({ status: 'exhausted', limit: 'turns' });
+    expect(eventsOf(result, 'tool.end').map(({ status }) => status)).toEqual(['ok', 'aborted']);
+  });
+
   it('shows what a view chose, which the log names with what the view used', async () => {
     const model = scripted('Hello.');
     const turns: number[] = [];
