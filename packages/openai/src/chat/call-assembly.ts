@@ -34,6 +34,8 @@ type Fields = Record<string, unknown>;
  */
 export class CallAssembly {
   readonly #calls: OpenCall[] = [];
+  /** Ids and indexes of pieces that went to a call with others. */
+  readonly #strays = new Set<string | number>();
   readonly #unsupported: (what: string) => GuardloopError;
 
   constructor(unsupported: (what: string) => GuardloopError) {
@@ -80,14 +82,23 @@ export class CallAssembly {
     const call = same ?? (index === undefined ? last : this.#calls.findLast((other) => other.index === index));
     const text = inputText(delta);
     const isRest = (open: OpenCall): boolean => name === '' && text !== '' && open.name !== '' && !isWhole(open.input);
-    if (call === undefined) return last !== undefined && id === '' && isRest(last) ? last : this.#open(id, index);
-    if (id !== '' && call.id !== '' && call.id !== id) return isRest(call) ? call : this.#open(id, index);
+    if (call === undefined)
+      return last !== undefined && id === '' && isRest(last) ? this.#astray(index, last) : this.#open(id, index, name);
+    if (id !== '' && call.id !== '' && call.id !== id) return isRest(call) ? this.#astray(id, call) : this.#open(id, index, name);
     const isNamedAgain = name !== '' && call.name !== '';
     const goesOn = !isNamedAgain || ((index !== undefined || !touched.has(call)) && canGoOn(call, name, text));
-    return goesOn ? call : this.#open(id, index);
+    return goesOn ? call : this.#open(id, index, name);
   }
 
-  #open(id: string, index: number | undefined): OpenCall {
+  #astray(key: string | number | undefined, call: OpenCall): OpenCall {
+    if (key !== undefined) this.#strays.add(key);
+    return call;
+  }
+
+  #open(id: string, index: number | undefined, name: string): OpenCall {
+    // Its arguments came before its name, and went to another call.
+    if (name !== '' && (this.#strays.has(id) || (index !== undefined && this.#strays.has(index))))
+      throw this.#unsupported('The answer holds arguments that came before the name of their tool');
     const call: OpenCall = { id, name: '', input: '', pieces: [], index, extensions: {} };
     this.#calls.push(call);
     return call;

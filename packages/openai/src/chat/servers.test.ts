@@ -150,6 +150,15 @@ describe('what servers make of calls', () => {
     }
   });
 
+  test.each<[string, object]>([
+    ['an index', { index: 1 }],
+    ['an id', { index: 0, id: 'c2' }],
+  ])('arguments that come before their tool is named by %s are no other call’s', async (_name, keys) => {
+    const pieces = [call({}, ''), { ...keys, function: { arguments: '{"city":"P"}' } }, { ...keys, function: { name: 'w' } }];
+    const { error } = await broken([...pieces.map((piece) => calls(piece)), finish('tool_calls'), done]);
+    expect(error).toMatchObject({ code: 'MODEL_PROTOCOL' });
+  });
+
   test('arguments that no tool was named for are not dropped from a call that came without any', async () => {
     const frames = [calls(call({}, '')), calls({ index: 1, id: 'c2', function: { arguments: '{"city":"P"}' } })];
     const { error } = await broken([...frames, finish('tool_calls'), done]);
