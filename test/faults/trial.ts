@@ -83,10 +83,11 @@ export async function openTrial(field: Field, name: string, clockFile?: string):
       for (;;) {
         const result = await runs.result(name, { waitMs: 100, until: 'wait' });
         if (result.status === 'interrupted') await decideAll({ runs, store, name, ledger: files.ledger });
-        else if (result.status !== 'queued' && result.status !== 'running') return result;
+        // Its log may have ended under a worker that was struck before it noted that: another one is to do so.
+        else if (result.status !== 'queued' && result.status !== 'running' && (await runs.status(name))?.state === 'ended') return result;
         if (Date.now() > deadline)
           throw new Error(
-            `it does not end: ${JSON.stringify(result.run)}; ${lives.map((life) => life.complaints().slice(0, 300)).join(' ')}`,
+            `it does not end: ${JSON.stringify(await runs.status(name))}; ${lives.map((life) => life.complaints().slice(0, 300)).join(' ')}`,
           );
         await between?.();
         if (result.status === 'interrupted') await sleep(20);
