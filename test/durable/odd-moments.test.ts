@@ -1,30 +1,17 @@
-// What happens to durable runs at moments that nobody has chosen.
-import type { LogEvent } from '@guardloop/core';
 import { defineAgent, defineTool, GuardloopError } from '@guardloop/core';
-import type { Durable, DurableClient, DurableResult, Registry } from '@guardloop/durable';
-import { durable, durableAgent, embeddedEngine } from '@guardloop/durable';
+import { durable, durableAgent } from '@guardloop/durable';
 import type { Store } from '@guardloop/store';
 import { exportSession, importSession, memoryStore } from '@guardloop/store';
 import { sqliteStore } from '@guardloop/store-sqlite';
-import { auditLog, callTool, say, scriptedModel } from '@guardloop/testing';
+import { callTool, say, scriptedModel } from '@guardloop/testing';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { gate, ofType } from '../scenarios/sound.js';
 import { mortalStore } from './mortal-store.js';
+import { processOf, quick, sound } from './process-of.js';
 
-const quick = { upkeepMs: 20, retry: { firstMs: 20, mostMs: 200 } };
 const waitMs = 30_000;
 
-function processOf(store: Store, agents: { readonly [name: string]: unknown }): DurableClient & Pick<Durable<Registry>, 'worker'> {
-  const runs = durable({ ...quick, store, engine: embeddedEngine({ pollMs: 20 }), agents: agents as Registry });
-  onTestFinished(() => runs.close({ graceMs: 0 }));
-  return runs as unknown as DurableClient & Pick<Durable<Registry>, 'worker'>;
-}
-function sound(result: DurableResult): readonly LogEvent[] {
-  if (!('log' in result)) throw new Error(`The run is ${result.status}.`);
-  expect(auditLog(result.log)).toEqual([]);
-  return result.events;
-}
 const cashier = (paid: unknown[] = []) => {
   const pay = defineTool({
     name: 'pay',

@@ -1,10 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { LogEvent, View } from '@guardloop/core';
+import type { View } from '@guardloop/core';
 import { defineAgent, defineTool, withContext } from '@guardloop/core';
-import type { Durable, DurableClient, DurableResult, Registry } from '@guardloop/durable';
-import { durable, durableAgent, embeddedEngine } from '@guardloop/durable';
+import { durable, durableAgent } from '@guardloop/durable';
 import type { Store } from '@guardloop/store';
 import { memoryStore } from '@guardloop/store';
 import { sqliteStore } from '@guardloop/store-sqlite';
@@ -13,19 +12,8 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { z } from 'zod';
 import { ends, ofType, sleep, unhandled } from '../scenarios/sound.js';
 import { mortalStore } from './mortal-store.js';
+import { processOf, quick, sound } from './process-of.js';
 
-const quick = { upkeepMs: 20, retry: { firstMs: 20, mostMs: 200 } };
-
-function processOf(store: Store, agents: { readonly [name: string]: unknown }): DurableClient & Pick<Durable<Registry>, 'worker'> {
-  const runs = durable({ ...quick, store, engine: embeddedEngine({ pollMs: 20 }), agents: agents as Registry });
-  onTestFinished(() => runs.close({ graceMs: 0 }));
-  return runs as unknown as DurableClient & Pick<Durable<Registry>, 'worker'>;
-}
-function sound(result: DurableResult): readonly LogEvent[] {
-  if (!('log' in result)) throw new Error(`The run is ${result.status}.`);
-  expect(auditLog(result.log)).toEqual([]);
-  return result.events;
-}
 /** Counts who watches. */
 function watched(inner: Store): { readonly store: Store; watchers(): number } {
   let count = 0;

@@ -112,3 +112,17 @@ export function suggest(word: string, known: readonly string[]): string {
       if (name.length >= 5 && name.length > (best?.length ?? 0) && word.toLowerCase().endsWith(name.toLowerCase())) best = name;
   return best === undefined ? '' : `Did you mean ${best}? `;
 }
+
+/** Throws CONFIG_INVALID for a field of `given` that is none of `names`, with the one that was meant. `where` names the call, `what` a field. */
+export function checkNames(
+  where: string,
+  given: object,
+  { what, names }: { readonly what: string; readonly names: readonly string[] },
+): void {
+  const unknown = Object.keys(given).find((name) => !names.includes(name));
+  if (unknown === undefined) return;
+  throw new GuardloopError(
+    'CONFIG_INVALID',
+    `${where}: there is no ${what} ${unknown.slice(0, 60)}. ${suggest(unknown, names)}The ${what}s are ${names.join(', ')}.`,
+  );
+}

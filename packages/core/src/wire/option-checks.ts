@@ -1,4 +1,4 @@
-import { GuardloopError, suggest } from '../errors.js';
+import { checkNames, GuardloopError } from '../errors.js';
 import type { Prices } from '../model/cost.js';
 import type { ModelSettings } from '../model/types.js';
 import { recordOf } from './record.js';
@@ -21,12 +21,6 @@ export function checkModelId(adapter: string, modelId: unknown, example: string)
 export function checkOptionNames(where: string, options: object, names: Readonly<Record<string, true>>): void {
   if (recordOf(options) === undefined) throw optionFault(where, 'the options are no object. Give one, or leave them out.');
   checkNames(where, options, { what: 'option', names: Object.keys(names) });
-}
-
-function checkNames(where: string, given: object, { what, names }: { readonly what: string; readonly names: readonly string[] }): void {
-  const unknown = Object.keys(given).find((name) => !names.includes(name));
-  if (unknown !== undefined)
-    throw optionFault(where, `there is no ${what} ${unknown}. ${suggest(unknown, names)}The ${what}s are ${names.join(', ')}.`);
 }
 
 const settingNames: { readonly [K in Exclude<keyof ModelSettings, 'toolChoice'>]: true } = {
